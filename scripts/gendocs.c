@@ -296,8 +296,16 @@ static void put_configuration(struct buf *out)
 
 /* ---- docs/cli.md ---- */
 
-static void put_flag(struct buf *out, const struct flag_row *row)
+/* The flag of a verb has the words of the command line in place of those of the protocol. */
+static void put_flag(struct buf *out, const struct flag_row *row, const struct verb *v)
 {
+    struct buf help = { 0 };
+
+    if (v)
+        help_words(v, row->help, &help);
+    else
+        buf_text(&help, row->help);
+    buf_append(&help, "", 1);
     buf_text(out, "| `");
     if (row->letter)
         buf_printf(out, "-%c`, `", row->letter);
@@ -308,17 +316,18 @@ static void put_flag(struct buf *out, const struct flag_row *row)
         buf_text(out, " ");
     put_cell(out, row->value ? row->value : "");
     buf_text(out, "` | ");
-    put_cell(out, row->help);
+    put_cell(out, help.ptr);
     buf_text(out, " |\n");
+    buf_fini(&help);
 }
 
-static void put_flags(struct buf *out, const struct flag_row *rows)
+static void put_flags(struct buf *out, const struct flag_row *rows, const struct verb *v)
 {
     if (!rows || !rows->name)
         return;
     buf_text(out, "| option | meaning |\n| --- | --- |\n");
     for (; rows->name; rows++)
-        put_flag(out, rows);
+        put_flag(out, rows, v);
     buf_text(out, "\n");
 }
 
@@ -327,7 +336,7 @@ static void put_tool(struct buf *out, const struct program *p)
     buf_printf(out, "### %s\n\n%s\n\n    belfry %s %s\n\n", p->name, p->summary, p->name, p->usage);
     if (p->detail)
         buf_printf(out, "```\n%s\n```\n\n", p->detail);
-    put_flags(out, p->rows);
+    put_flags(out, p->rows, NULL);
 }
 
 static void put_command(struct buf *out, const struct verb *v)
@@ -336,11 +345,13 @@ static void put_command(struct buf *out, const struct verb *v)
 
     buf_text(out, "### ");
     put_lower(out, v->name);
-    buf_printf(out, "\n\n%s\n\n    ", v->summary);
+    buf_text(out, "\n\n");
+    help_words(v, v->summary, out);
+    buf_text(out, "\n\n    ");
     help_example(v, out);
     buf_text(out, "\n\n");
     command_flags(v, rows);
-    put_flags(out, rows);
+    put_flags(out, rows, v);
 }
 
 static void put_cli(struct buf *out)
@@ -351,8 +362,15 @@ static void put_cli(struct buf *out)
                        "Every verb of [the protocol](protocol.md) is a command, and there are "
                        "tools besides. An argument that\nthe protocol takes by position may "
                        "be given by position or by name. The output is a table for people,\nand "
-                       "JSON with `--json`.\n\n## Options of every command\n\n");
-    put_flags(out, flag_globals);
+                       "JSON with `--json`. A table has a few columns at first, on a terminal "
+                       "and in a pipe;\n`--wide` shows all fields, and `--fields id,state` "
+                       "some. With `--json`, an error is one object on standard error:\n`code`, "
+                       "`status` (as in HTTP), `detail`, `hint` and `exit`.\n\n"
+                       "    belfry list --state dead --fields id,queue,error\n"
+                       "    belfry get 01… --raw > payload\n"
+                       "    for i in 1 2 3; do echo $i | belfry schedule mail -; done\n\n"
+                       "## Options of every command\n\n");
+    put_flags(out, flag_globals, NULL);
     buf_text(out, "## Tools\n\n");
     for (const struct program *p = program_table; p->name; p++)
         put_tool(out, p);

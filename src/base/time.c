@@ -307,7 +307,7 @@ size_t time_format_duration(int64_t ms, char ret[TIME_TEXT])
     char *p = ret;
     if (ms < 0)
         *p++ = '-';
-    for (size_t u = 0; u < TIME_UNITS; u++) {
+    for (size_t u = left % (uint64_t)WEEK_MS ? 1 : 0; u < TIME_UNITS; u++) { /* 30d, not 4w2d */
         uint64_t n = left / (uint64_t)time_units[u].ms;
         left %= (uint64_t)time_units[u].ms;
         if (n > 0 || (ms == 0 && u == TIME_UNITS - 1))

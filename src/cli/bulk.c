@@ -47,8 +47,7 @@ static int ask(struct following *f, const struct resp_values **ret)
 
     if (code != CLI_OK || ((*ret)->at[0].type == RESP_ARRAY && (*ret)->at[0].children > 0))
         return code;
-    cli_say("the server's answer is not about the bulk");
-    return CLI_ERROR;
+    return cli_error(CLI_ERROR, "PROTOCOL", 0, NULL, "the server's answer is not about the bulk");
 }
 
 static int follow(const struct cli *cli, struct following *f)
@@ -56,7 +55,7 @@ static int follow(const struct cli *cli, struct following *f)
     const struct resp_values *v;
     int wait = POLL_FIRST_MS, code;
     uint64_t total = jobs_of(f);
-    struct render r = render_for(STDOUT_FILENO);
+    struct render r = render_for(cli, NULL, STDOUT_FILENO);
 
     progress_begin(&f->progress, "bulk", total, cli->json);
     for (;;) {
@@ -86,10 +85,8 @@ int bulk_run(const struct cli *cli, struct command *c, struct client *client)
     if (code != CLI_OK)
         return code;
     id = client_text(v, 0, "id");
-    if (id.len != ID_TEXT) {
-        cli_say("the server's answer is not about a bulk");
-        return CLI_ERROR;
-    }
+    if (id.len != ID_TEXT)
+        return cli_error(CLI_ERROR, "PROTOCOL", 0, NULL, "the server's answer is not about a bulk");
     memcpy(f.id, id.ptr, ID_TEXT);
     return follow(cli, &f);
 }

@@ -12,7 +12,7 @@
     X(ERROR,   1, "the server answered an error, or a job's command failed")                       \
     X(USAGE,   2, "the command line was wrong; nothing was sent")                                  \
     X(OFFLINE, 3, "the server cannot be reached")                                                  \
-    X(NOTHING, 4, "nothing found: no such job, or no work to lease")
+    X(NOTHING, 4, "nothing found: no such job, queue or other thing, or no work to lease")
 /* clang-format on */
 
 enum cli_exit {
@@ -21,26 +21,43 @@ enum cli_exit {
 #undef CLI_EXIT_ENUM
 };
 
-/* Options that every command takes. Strings are borrowed from argv and the environment. */
+/* Options that every command takes. Strings are borrowed from argv and the environment, or stand in
+ * room. */
 struct cli {
     const char *host, *port;
     const char *ca, *cert, *cert_key; /* files, each of which asks for TLS; "": none */
     bool tls;
     bool json;
+    const char *fields; /* those that are shown, "a,b"; NULL: not said */
+    bool wide, no_header;
     bool help;
+    char room[2][256]; /* of host and port, if they are a part of an address */
 };
 
-/* Sets the options from the environment: $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS (not `off`),
- * $BELFRY_CA, $BELFRY_CERT and $BELFRY_CERT_KEY. The default is 127.0.0.1, 2355, without TLS. */
-void cli_init(struct cli *c);
+/* Sets the options from the environment: $BELFRY_URL, $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS (off,
+ * on or only; the server reads it, too, so a URL decides before it), $BELFRY_CA, $BELFRY_CERT and
+ * $BELFRY_CERT_KEY. The default is 127.0.0.1, 2355, without TLS. CLI_OK; or CLI_USAGE, with a
+ * message written. */
+int cli_init(struct cli *c);
 
-/* "belfry: " and a line, on standard error. */
+/* From now on messages are lines of JSON. */
+void cli_speak_json(void);
+bool cli_speaks_json(void);
+
+/* "belfry: " and a line, on standard error; or {"message": …}. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says an error as "belfry: CODE: detail" and "belfry: hint" (NULL: none), and answers `exit`. With
+ * --json it is one object: code, status, detail, hint and exit. The status is that of HTTP; 0 means
+ * that the error is none of the server's, and then the code is for JSON alone. */
+int cli_error(enum cli_exit exit, const char *code, int status, const char *hint,
+              const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Puts a reason into the array `why`, and answers err. */
 #define cli_fail(why, err, ...) (snprintf((why), sizeof(why), __VA_ARGS__), (err))
 
-/* Says the line as cli_say() does, and answers CLI_USAGE. */
-#define cli_usage(...) (cli_say(__VA_ARGS__), CLI_USAGE)
+/* Says that the command line is wrong, and answers CLI_USAGE. */
+#define cli_usage(...)            cli_error(CLI_USAGE, "USAGE", 0, NULL, __VA_ARGS__)
+#define cli_usage_hint(hint, ...) cli_error(CLI_USAGE, "USAGE", 0, hint, __VA_ARGS__)
 
 #endif

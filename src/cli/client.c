@@ -66,6 +66,7 @@ int client_open(struct client *c, const char *host, const char *port, int timeou
     freeaddrinfo(all);
     if (c->fd < 0)
         return cli_fail(c->why, BELFRY_IO, "%s", strerror(err));
+    c->reached = true;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     return client_tls_begin(c, host, timeout_ms);
 }

@@ -18,6 +18,7 @@ struct client {
     size_t start; /* offset in `in` of the bytes that have not been read as values */
     size_t used;  /* bytes of the value that was given last */
     struct resp_values values;
+    bool reached;  /* a server took the connection, whatever failed then */
     char why[256]; /* detail of the last failure */
 };
 
@@ -67,6 +68,8 @@ int client_next(struct client *c, const struct resp_values **ret);
 void client_tls_use(const struct cli *cli);
 /* Replaces c->fd, connected to `host`, if TLS is asked for. 0, or IO with c->why and fd closed. */
 int client_tls_begin(struct client *c, const char *host, int timeout_ms);
+/* Whether the options ask for TLS. */
+bool client_uses_tls(void);
 /* Why TLS ended a connection; NULL if it did not. Borrowed until the next call. */
 const char *client_tls_why(void);
 

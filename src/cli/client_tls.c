@@ -106,13 +106,18 @@ static bool shake_hands(SSL *ssl, int fd, const char *host, int timeout_ms, char
     }
 }
 
+bool client_uses_tls(void)
+{
+    return options && (options->tls || *options->ca || *options->cert || *options->cert_key);
+}
+
 int client_tls_begin(struct client *c, const char *host, int timeout_ms)
 {
     char why[TLS_WHY] = "out of memory";
     SSL *ssl = NULL;
     int fd = c->fd;
 
-    if (!options || !(options->tls || *options->ca || *options->cert || *options->cert_key))
+    if (!client_uses_tls())
         return 0;
     c->fd = -1;
     if (prepare(why))

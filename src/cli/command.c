@@ -48,6 +48,16 @@ bool command_waits(const struct verb *v)
     return strcmp(v->name, "BULK") == 0;
 }
 
+bool command_gets(const struct verb *v)
+{
+    return strcmp(v->name, "GET") == 0;
+}
+
+bool command_is_text(const struct verb *v)
+{
+    return strcmp(v->name, "METRICS") == 0;
+}
+
 void command_flags(const struct verb *v, struct flag_row *ret)
 {
     size_t n = 0;
@@ -61,6 +71,10 @@ void command_flags(const struct verb *v, struct flag_row *ret)
         ret[n++] =
             (struct flag_row){ "no_wait",
                                .help = "ends at once, without waiting until the bulk is done" };
+    if (command_gets(v))
+        ret[n++] =
+            (struct flag_row){ "raw", .help = "writes the payload as it is, or with --fields "
+                                              "that field, and nothing else" };
     ret[n] = (struct flag_row){ 0 };
 }
 
@@ -100,14 +114,11 @@ static int read_file(struct command *c, const char *path)
 }
 
 /* Adds the payload: the value itself, or the bytes of the file or input that it names. */
-static int add_payload(struct command *c, const struct arg *a, const char *value, bool named)
+static int add_payload(struct command *c, const char *value, bool named)
 {
     int err = 0;
 
-    if (!value && isatty(STDIN_FILENO))
-        return cli_fail(c->why, BELFRY_INVALID,
-                        "no %s: give --%s BYTES, or send it on standard input", a->name, a->name);
-    if (!value || strcmp(value, "-") == 0)
+    if (strcmp(value, "-") == 0)
         err = read_all(c, STDIN_FILENO, "standard input");
     else if (named && value[0] == '@')
         err = read_file(c, value + 1);
@@ -126,7 +137,7 @@ static int add_positional(struct command *c, const struct given *g)
             for (size_t k = g->items; err == 0 && k < g->loose_n; k++)
                 err = add_word(c, str_of(g->loose[k]));
         } else if (args[i].type == ARG_PAYLOAD && (g->value[i] || !args[i].optional))
-            err = add_payload(c, &args[i], g->value[i], g->named[i]);
+            err = add_payload(c, g->value[i] ? g->value[i] : "", g->named[i]);
         else if (g->value[i])
             err = add_word(c, str_of(g->value[i]));
         else if (!args[i].optional)
@@ -162,6 +173,7 @@ static int take_flag(struct command *c, struct given *g, size_t which, const cha
     if (!a->name) {
         c->all = command_pages(c->verb);
         c->no_wait = command_waits(c->verb);
+        c->raw = command_gets(c->verb);
         return 0;
     }
     if (!a->positional) {
@@ -203,6 +215,13 @@ static int read_flags(struct command *c, struct flags *f, struct given *g)
     return err;
 }
 
+/* Whether the only word is `help`, where a name could stand. */
+static bool asks_for_help(const struct verb *v, const struct given *g)
+{
+    return g->loose_n == 1 && strcmp(g->loose[0], "help") == 0 && v->args[0].name &&
+           v->args[0].positional;
+}
+
 int command_parse(struct command *c, struct cli *cli, const struct verb *v, int argc, char **argv)
 {
     struct flag_row rows[COMMAND_FLAGS_MAX];
@@ -215,6 +234,10 @@ int command_parse(struct command *c, struct cli *cli, const struct verb *v, int 
     err = read_flags(c, &flags, &given);
     if (err < 0 || cli->help)
         return err;
+    if (asks_for_help(v, &given))
+        return cli_fail(c->why, BELFRY_INVALID,
+                        "help is shown by `belfry help %s`; a %s called help is --%s help",
+                        flag_name(str_of(v->name)).text, v->args[0].name, v->args[0].name);
     err = place_loose(c, &given);
     if (err == 0)
         err = add_word(c, str_of(v->name));

@@ -5,8 +5,7 @@
  *     schedule hello --in 2s --payload hi   ->   SCHEDULE hello hi IN 2s
  *
  * Positional arguments may be given by position or by name. A payload of `-` is read from standard
- * input. So is a missing payload, unless standard input is a terminal. The payload of
- * `--payload @file` is read from that file.
+ * input, and that of `--payload @file` from that file. A payload that is left out is empty.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -24,6 +23,7 @@ struct command {
     struct buf payload; /* the bytes of a file or of standard input */
     bool all;           /* --all, for verbs that come in pages */
     bool no_wait;       /* --no-wait, for verbs that begin something */
+    bool raw;           /* --raw, for GET */
     int64_t limit;      /* of a verb that comes in pages: how many jobs are shown */
     struct str cursor;  /* of a verb that comes in pages: where it goes on; empty: not given */
     bool all_tenants;   /* it asks for things of all tenants; set by command_check() */
@@ -39,7 +39,7 @@ void command_fini(struct command *c);
 int command_check(struct command *c);
 
 /* The row's arguments as flags, in their order; ret has room for COMMAND_FLAGS_MAX. */
-#define COMMAND_FLAGS_MAX (VERB_ARGS_MAX + 2)
+#define COMMAND_FLAGS_MAX (VERB_ARGS_MAX + 3)
 void command_flags(const struct verb *v, struct flag_row *ret);
 
 /* Whether the verb has an argument of this type. */
@@ -53,5 +53,11 @@ static inline bool command_pages(const struct verb *v)
 
 /* Whether the verb begins something that goes on, so that --no-wait makes sense. */
 bool command_waits(const struct verb *v);
+
+/* Whether the verb shows a job, so that --raw makes sense. */
+bool command_gets(const struct verb *v);
+
+/* Whether the verb answers lines of text. */
+bool command_is_text(const struct verb *v);
 
 #endif

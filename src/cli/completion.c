@@ -10,10 +10,19 @@ struct subject {
     struct flag_name name;
     const char *summary;
     const char *words;            /* of its first argument; NULL: any */
+    bool queue;                   /* its first argument is a queue */
     const struct flag_row *flags; /* its own */
 };
 
 typedef void subject_fn(const struct subject *s);
+
+/* Lists the names of queues, for a shell. */
+#define QUEUES "queues --fields queue --no-header 2>/dev/null"
+
+static bool is_queue(const char *name)
+{
+    return strcmp(name, "queue") == 0 || strcmp(name, "queues") == 0;
+}
 
 static void each_subject(subject_fn *fn)
 {
@@ -23,10 +32,12 @@ static void each_subject(subject_fn *fn)
         struct flag_row rows[COMMAND_FLAGS_MAX];
 
         command_flags(v, rows);
-        fn(&(struct subject){ flag_name(str_of(v->name)), v->summary, NULL, rows });
+        fn(&(struct subject){ flag_name(str_of(v->name)), v->summary, NULL,
+                              v->args[0].name && v->args[0].positional && is_queue(v->args[0].name),
+                              rows });
     }
     for (const struct program *p = program_table; p->name; p++)
-        fn(&(struct subject){ flag_name(str_of(p->name)), p->summary, p->words,
+        fn(&(struct subject){ flag_name(str_of(p->name)), p->summary, p->words, p->run == work_run,
                               p->rows ? p->rows : none });
 }
 
@@ -67,6 +78,12 @@ static void print_quoted(const char *text, const char *also)
 
 /* ---- bash ---- */
 
+static void bash_queue(const struct subject *s)
+{
+    if (s->queue)
+        printf("%s:%s|", s->name.text, s->name.text);
+}
+
 static void bash_name(const struct subject *s)
 {
     printf(" %s", s->name.text);
@@ -96,23 +113,32 @@ static void bash(void)
            "_belfry() {\n"
            "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
            "    local command='' words='' i\n"
+           "    local -a server=()\n"
            "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
            "        case ${COMP_WORDS[i]} in\n"
-           "        --host|--port) ((i++)) ;;\n"
+           "        --host|--port|--url|--auth-file|--ca|--cert|--cert-key)\n"
+           "            server+=(\"${COMP_WORDS[i]}\" \"${COMP_WORDS[i+1]}\"); ((i++)) ;;\n"
+           "        --tls) server+=(--tls) ;;\n"
            "        -*) ;;\n"
            "        *) command=${COMP_WORDS[i]}; break ;;\n"
            "        esac\n"
            "    done\n"
            "    case $command:$prev in\n");
     each_subject(bash_values);
-    printf("    esac\n"
+    printf("    ");
+    each_subject(bash_queue);
+    printf("*:--queue)\n"
+           "        [[ $cur == -* ]] || COMPREPLY=($(compgen -W \"$(\"${COMP_WORDS[0]}\" "
+           "\"${server[@]}\" " QUEUES ")\" -- \"$cur\"))\n"
+           "        [[ $cur == -* ]] || return ;;\n"
+           "    esac\n"
            "    case $command in\n"
            "    '') words='--version");
     each_subject(bash_name);
     printf("' ;;\n");
     each_subject(bash_case);
     printf("    esac\n"
-           "    [[ $command == help ]] && words='exit-codes");
+           "    [[ $command == help ]] && words='all options exit-codes");
     each_subject(bash_name);
     printf("'\n    COMPREPLY=($(compgen -W \"$words");
     print_flags(flag_globals);
@@ -137,7 +163,7 @@ static void zsh_rows(const struct flag_row *rows)
         print_quoted(rows->help, "[]:");
         putchar(']');
         if (rows->value)
-            printf(":%s:", rows->name);
+            printf(":%s:%s", rows->name, is_queue(rows->name) ? "_belfry_queues" : "");
         print_words("(", rows->words, ")");
         putchar('\'');
     }
@@ -151,9 +177,11 @@ static void zsh_case(const struct subject *s)
     if (s->words) {
         print_words(" \\\n            '1:value:(", s->words, ")'");
     } else if (strcmp(s->name.text, "help") == 0) {
-        printf(" \\\n            '1:command:(exit-codes");
+        printf(" \\\n            '1:command:(all options exit-codes");
         each_subject(bash_name);
         printf(")'");
+    } else if (s->queue) {
+        printf(" \\\n            '1:queue:_belfry_queues' '*:argument:_files'");
     } else {
         printf(" \\\n            '*:argument:_files'");
     }
@@ -164,6 +192,11 @@ static void zsh(void)
 {
     printf("#compdef belfry\n"
            "# made by: belfry completion zsh\n"
+           "_belfry_queues() {\n"
+           "    local -a queues\n"
+           "    queues=(${(f)\"$(belfry " QUEUES ")\"})\n"
+           "    compadd -a queues\n"
+           "}\n"
            "_belfry() {\n"
            "    local -a commands\n"
            "    local state line\n"
@@ -191,6 +224,8 @@ static void fish_rows(const char *condition, const struct flag_row *rows)
         printf("complete -c belfry%s -l '%s'%s", condition, name_of(rows).text,
                rows->value ? " -x" : "");
         print_words(" -a '", rows->words, "'");
+        if (rows->value && is_queue(rows->name))
+            printf(" -a '(belfry " QUEUES ")'");
         printf(" -d '");
         print_quoted(rows->help, "");
         printf("'\n");
@@ -206,6 +241,8 @@ static void fish_case(const struct subject *s)
     printf("'\n");
     snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'", s->name.text);
     fish_rows(condition, s->flags);
+    if (s->queue)
+        printf("complete -c belfry%s -f -a '(belfry " QUEUES ")'\n", condition);
     if (s->words)
         printf("complete -c belfry%s -f -a '", condition);
     print_words("", s->words, "'\n");

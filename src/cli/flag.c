@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "cli/address.h"
 #include "cli/suggest.h"
 
 /* Sets the file for auth_token(), and for the commands that this process runs. */
@@ -20,16 +21,37 @@ static bool take_auth_file(struct flags *f, void *ret)
     return true;
 }
 
+static bool take_host(struct flags *f, void *ret)
+{
+    (void)ret;
+    return address_host(f->cli, f->value, f->why);
+}
+
+static bool take_port(struct flags *f, void *ret)
+{
+    (void)ret;
+    return address_port(f->cli, f->value, f->why);
+}
+
+static bool take_url(struct flags *f, void *ret)
+{
+    (void)ret;
+    return address_url(f->cli, f->value, false, f->why);
+}
+
 const struct flag_row flag_globals[] = {
-    { "host", "HOST", "address of the server; else $BELFRY_HOST, else 127.0.0.1",
-      FLAG_TEXT(struct cli, host) },
-    { "port", "PORT", "port of the server; else $BELFRY_PORT, else 2355",
-      FLAG_TEXT(struct cli, port) },
+    { "host", "HOST[:PORT]", "address of the server; else $BELFRY_HOST, else 127.0.0.1",
+      .take = take_host },
+    { "port", "PORT", "port of the server; else $BELFRY_PORT, else 2355", .take = take_port },
+    { "url", "URL",
+      "both at once, as belfry://HOST:PORT, or belfrys://HOST:PORT for TLS; else $BELFRY_URL",
+      .take = take_url },
     { "auth_file", "FILE",
       "file with the token to show; else $BELFRY_AUTH (the token itself), else the file "
       "$BELFRY_AUTH_FILE, else none",
       .take = take_auth_file },
-    { "tls", NULL, "connect by TLS; else $BELFRY_TLS (on or off) decides",
+    { "tls", NULL,
+      "connect by TLS; else $BELFRY_TLS decides: `off`, or `on` or `only`, which ask for TLS",
       FLAG_SET(struct cli, tls) },
     { "ca", "FILE",
       "file of certificates to trust, with --tls; else $BELFRY_CA, else those of the system",
@@ -37,7 +59,11 @@ const struct flag_row flag_globals[] = {
     { "cert", "FILE", "certificate of this client, with --tls; else $BELFRY_CERT",
       FLAG_TEXT(struct cli, cert) },
     { "cert-key", "FILE", "key of --cert; else $BELFRY_CERT_KEY", FLAG_TEXT(struct cli, cert_key) },
-    { "json", NULL, "answer as JSON, for programs", FLAG_SET(struct cli, json) },
+    { "json", NULL, "answer as JSON, for programs; errors are JSON on standard error, too",
+      FLAG_SET(struct cli, json) },
+    { "fields", "A,B", "show these fields only, in this order", FLAG_TEXT(struct cli, fields) },
+    { "wide", NULL, "show all fields, and cut none of them", FLAG_SET(struct cli, wide) },
+    { "no_header", NULL, "leave out the heading of a table", FLAG_SET(struct cli, no_header) },
     { "help", NULL, "show this", .letter = 'h', FLAG_SET(struct cli, help) },
     { 0 },
 };

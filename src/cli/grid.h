@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-#define GRID_COLUMNS_MAX 48
+#define GRID_COLUMNS_MAX 96
 
 struct grid_column {
     char title[48];

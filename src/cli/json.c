@@ -4,6 +4,8 @@
 #include "base/base64.h"
 #include "base/json_quote.h"
 #include "base/utf8.h"
+#include "cli/client.h"
+#include "cli/render.h"
 
 static void put_bytes(struct buf *out, struct str s)
 {
@@ -65,5 +67,42 @@ void json_put(struct buf *out, const struct resp_values *v, size_t at)
     case RESP_MAP: put_children(out, v, at); break;
     case RESP_ERROR: json_quote_in(out, "{\"error\":", value->text, "}"); break;
     default: put_bytes(out, value->text); break;
+    }
+}
+
+static void put_some(struct buf *out, const struct resp_values *v, size_t map, const char *fields)
+{
+    struct render r = { .fields = fields };
+    bool first = true;
+
+    buf_text(out, "{");
+    for (size_t key = map + 1; key < v->at[map].next; key = client_next_key(v, key)) {
+        if (!render_shows(&r, v->at[key].text))
+            continue;
+        buf_text(out, first ? "" : ",");
+        put_key(out, &v->at[key]);
+        buf_text(out, ":");
+        json_put(out, v, v->at[key].next);
+        first = false;
+    }
+    buf_text(out, "}");
+}
+
+void json_put_fields(struct buf *out, const struct resp_values *v, size_t at, const char *fields)
+{
+    bool first = true;
+
+    if (fields && v->at[at].type == RESP_MAP) {
+        put_some(out, v, at, fields);
+    } else if (fields && v->at[at].type == RESP_ARRAY) {
+        buf_text(out, "[");
+        for (size_t child = at + 1; child < v->at[at].next; child = v->at[child].next) {
+            buf_text(out, first ? "" : ",");
+            json_put_fields(out, v, child, fields);
+            first = false;
+        }
+        buf_text(out, "]");
+    } else {
+        json_put(out, v, at);
     }
 }

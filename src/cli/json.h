@@ -10,4 +10,7 @@
 /* The value at index `at`; no line break after it. */
 void json_put(struct buf *out, const struct resp_values *v, size_t at);
 
+/* Only the fields of the list "a,b" of a map, or of each map in an array; NULL: all. */
+void json_put_fields(struct buf *out, const struct resp_values *v, size_t at, const char *fields);
+
 #endif

@@ -64,7 +64,7 @@ static void put_json(struct listing *l, const struct resp_values *v, size_t at)
 {
     for (size_t job = at + 1; job < v->at[at].next; job = v->at[job].next) {
         buf_text(&l->out, l->shown > 0 || job > at + 1 ? ",\n" : "");
-        json_put(&l->out, v, job);
+        json_put_fields(&l->out, v, job, l->cli->fields);
     }
 }
 
@@ -80,10 +80,9 @@ static int take_page(struct listing *l, const struct resp_values *v)
     const struct resp_value *jobs = rows_of(v);
     const struct resp_value *cursor = client_field(v, 0, "cursor");
 
-    if (!jobs || !cursor || jobs->type != RESP_ARRAY) {
-        cli_say("the server's answer is not a page of a list");
-        return CLI_ERROR;
-    }
+    if (!jobs || !cursor || jobs->type != RESP_ARRAY)
+        return cli_error(CLI_ERROR, "PROTOCOL", 0, NULL,
+                         "the server's answer is not a page of a list");
     if (l->cli->json)
         put_json(l, v, (size_t)(jobs - v->at));
     else
@@ -137,7 +136,9 @@ static int follow(struct listing *l, const struct command *c, struct client *cli
 
 int listing_run(const struct cli *cli, struct command *c, struct client *client)
 {
-    struct listing l = { .cli = cli, .left = c->limit, .render = render_for(STDOUT_FILENO) };
+    struct listing l = { .cli = cli,
+                         .left = c->limit,
+                         .render = render_for(cli, c->verb, STDOUT_FILENO) };
     int code;
 
     l.render.tenants = c->all_tenants;

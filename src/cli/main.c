@@ -7,6 +7,7 @@
 #include "cli/call.h"
 #include "cli/help.h"
 #include "cli/program.h"
+#include "cli/synonym.h"
 
 #ifndef BELFRY_VERSION
 #define BELFRY_VERSION "unknown"
@@ -31,11 +32,14 @@ static int run_command(struct cli *cli, const char *name, int argc, char **argv)
 {
     const struct verb *v = verb_find(verb_table, str_of(name));
     const struct program *p = program_find(str_of(name));
+    const struct synonym *synonym = synonym_find(str_of(name));
 
     if (p)
         return run_program(cli, p, argc, argv);
     if (v)
         return call_run(cli, v, argc, argv);
+    if (synonym && synonym->runs)
+        return run_command(cli, synonym->command, argc, argv);
     return help_unknown(name);
 }
 
@@ -45,7 +49,11 @@ int main(int argc, char **argv)
     struct flags f = { .cli = &cli, .rows = own_flags, .argc = argc, .argv = argv, .i = 1 };
     int which;
 
-    cli_init(&cli);
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            cli_speak_json();
+    if (cli_init(&cli) != CLI_OK)
+        return CLI_USAGE;
     which = flag_next(&f);
     setlocale(LC_CTYPE, "C.UTF-8");
     signal(SIGPIPE, SIG_IGN);

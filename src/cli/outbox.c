@@ -14,13 +14,15 @@ struct letter {
     char id[ID_TEXT + 1];
     char token[TASK_TOKEN];
     struct buf bytes;
+    struct buf note;
 };
 
 static const char *const names[] = { "COMPLETE", "FAIL", "RELEASE", "EXTEND" };
 
-void outbox_init(struct outbox *o, outbox_extended_fn *extended, void *arg)
+void outbox_init(struct outbox *o, outbox_extended_fn *extended, outbox_failed_fn *failed,
+                 void *arg)
 {
-    *o = (struct outbox){ .client.fd = -1, .extended = extended, .arg = arg };
+    *o = (struct outbox){ .client.fd = -1, .extended = extended, .failed = failed, .arg = arg };
     list_init(&o->letters);
 }
 
@@ -29,6 +31,7 @@ static void discard(struct outbox *o, struct letter *l)
     list_remove(&l->node);
     o->unanswered -= l->kind != OUTBOX_EXTEND;
     buf_fini(&l->bytes);
+    buf_fini(&l->note);
     free(l);
 }
 
@@ -78,6 +81,12 @@ void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct 
         buf_str(&o->client.out, buf_view(&l->bytes));
 }
 
+void outbox_note(struct outbox *o, struct str note)
+{
+    if (!list_empty(&o->letters))
+        buf_str(&container_of(o->letters.prev, struct letter, node)->note, note);
+}
+
 static void answer(struct outbox *o, struct letter *l, const struct resp_values *v)
 {
     struct str text = v->at[0].text;
@@ -91,6 +100,8 @@ static void answer(struct outbox *o, struct letter *l, const struct resp_values 
                 names[l->kind], STR_ARG(text));
     else if (failed)
         cli_say("%s: the server refused %s: %.*s", l->id, names[l->kind], STR_ARG(text));
+    else if (l->note.len > 0)
+        o->failed(o->arg, buf_view(&l->note), v);
     discard(o, l);
 }
 

@@ -12,16 +12,20 @@ enum outbox_kind { OUTBOX_COMPLETE, OUTBOX_FAIL, OUTBOX_RELEASE, OUTBOX_EXTEND }
 
 /* Tells the answer to a heartbeat. The token names the lease. */
 typedef void outbox_extended_fn(void *arg, struct str token, bool cancelled, bool stale);
+/* Tells the answer to a FAIL that has a note. */
+typedef void outbox_failed_fn(void *arg, struct str note, const struct resp_values *v);
 
 struct outbox {
     struct client client; /* fd -1: offline */
     struct list letters;  /* in the order in which they were sent */
     size_t unanswered;    /* letters that are not heartbeats */
     outbox_extended_fn *extended;
+    outbox_failed_fn *failed;
     void *arg;
 };
 
-void outbox_init(struct outbox *o, outbox_extended_fn *extended, void *arg);
+void outbox_init(struct outbox *o, outbox_extended_fn *extended, outbox_failed_fn *failed,
+                 void *arg);
 void outbox_fini(struct outbox *o);
 
 /* Connects, and sends again the letters that were not answered. 0, or IO with client.why. */
@@ -32,6 +36,9 @@ void outbox_close(struct outbox *o);
 /* Tells the server about a lease. `option` and `value` follow unless option is NULL. */
 void outbox_tell(struct outbox *o, enum outbox_kind kind, struct str id, struct str token,
                  const char *option, struct str value);
+
+/* Keeps a note with the letter that was told last. */
+void outbox_note(struct outbox *o, struct str note);
 
 /* Sends and takes answers without blocking; IO or PROTOCOL if the connection is to be closed. */
 int outbox_move(struct outbox *o);

@@ -24,7 +24,7 @@ static int run_help(struct cli *cli, int argc, char **argv)
 }
 
 const struct program program_table[] = {
-    { "work", "QUEUE[,QUEUE...] [options] -- COMMAND [ARGS...]",
+    { "work", "QUEUE[,QUEUE...] [options] (-- COMMAND [ARGS...] | --shell TEXT)",
       "Runs a command for each job of some queues.",
       "The command gets the payload of the job as its standard input. Its environment has\n"
       "BELFRY_ID, BELFRY_TOKEN, BELFRY_TENANT, BELFRY_QUEUE, BELFRY_ATTEMPT, BELFRY_DUE_MS,\n"
@@ -39,12 +39,32 @@ const struct program program_table[] = {
       "  exit status 75    the job is released and offered again in 10s, which costs no attempt\n"
       "  anything else     the attempt has failed, with the end of standard error as its error\n"
       "\n"
+      "With --json, standard error has one object in each line: started, done, failed, released,\n"
+      "lost, output (a line of the command's standard error), stopped. With -j, lines of output\n"
+      "stand behind the id of their job.\n"
+      "\n"
       "If the job is cancelled or its lease is lost, the command and its children get SIGTERM,\n"
       "and SIGKILL 5s later. At the first SIGINT or SIGTERM, belfry takes no further jobs and\n"
       "waits for running commands. At the second it ends them and gives their jobs back.",
       work_flags, NULL, work_run },
     { "top", "[options]", "Shows the server and its queues, live.",
-      "q quits. Printed once if standard output is not a terminal.", top_flags, NULL, top_run },
+      "belfry prints once if standard output is not a terminal.\n"
+      "\n"
+      "  arrows, page up, page down    scroll\n"
+      "  s                             sort by the next column\n"
+      "  space                         look now\n"
+      "  p                             pause\n"
+      "  q                             quit",
+      top_flags, NULL, top_run },
+    { "events", "[options]", "Shows the changes of jobs, as they happen.",
+      "One line is one change. belfry follows until ^C, connects again if the server goes away, "
+      "and\n"
+      "goes on behind the last change that it has shown. Where changes were missed, it says so.",
+      events_flags, NULL, events_run },
+    { "ping", "[options]", "Asks the server for a sign of life, and says how long it took.", NULL,
+      ping_flags, NULL, ping_run },
+    { "version", "", "Shows the versions of this program and of the server.", NULL, NULL, NULL,
+      version_run },
     { "bench", "[options]", "Measures a server under load.",
       "Without --op: schedule, lease and late, on a queue of its own that is left empty.\n"
       "\n"
@@ -54,8 +74,7 @@ const struct program program_table[] = {
       "  late       how late waiting workers get jobs, beside a bare timer of this machine\n"
       "  fill       due jobs are added, and left there\n"
       "  drain      jobs of fill or schedule are taken and finished; each must come once, as it "
-      "was\n"
-      "             sent, and none early\n"
+      "was sent, and none early\n"
       "  ping       how long a PING takes, sent every 5ms: beside a load, until ^C",
       bench_flags, NULL, bench_run },
     { "check", "[DIR]", "Reads a data directory and reports damage; changes nothing.",
@@ -89,7 +108,7 @@ const struct program program_table[] = {
       "  zsh    belfry completion zsh > ~/.zfunc/_belfry\n"
       "  fish   belfry completion fish > ~/.config/fish/completions/belfry.fish",
       NULL, COMPLETION_SHELLS, completion_run },
-    { "help", "[COMMAND | exit-codes]", "Shows help.", NULL, NULL, NULL, run_help },
+    { "help", "[COMMAND | all | options | exit-codes]", "Shows help.", NULL, NULL, NULL, run_help },
     { 0 },
 };
 

@@ -25,10 +25,14 @@ const struct program *program_find(struct str name);
 /* ---- The programs: each has a file of its name, and answers the exit code ---- */
 
 int bench_run(struct cli *cli, int argc, char **argv);
+int events_run(struct cli *cli, int argc, char **argv);
+int version_run(struct cli *cli, int argc, char **argv); /* probe.c */
+int ping_run(struct cli *cli, int argc, char **argv);    /* probe.c */
 int completion_run(struct cli *cli, int argc, char **argv);
 int top_run(struct cli *cli, int argc, char **argv);
 int work_run(struct cli *cli, int argc, char **argv);
-extern const struct flag_row bench_flags[], repair_flags[], top_flags[], work_flags[];
+extern const struct flag_row bench_flags[], events_flags[], ping_flags[], repair_flags[],
+    top_flags[], work_flags[];
 
 #define COMPLETION_SHELLS "bash|zsh|fish"
 

@@ -9,11 +9,65 @@
 
 #define INDENT 2
 
-struct render render_for(int fd)
+/* The fields that a verb shows at first: the columns of its table, in their order, and the lines
+ * of its map that are left out while they say nothing. --wide shows the others, too. */
+static const struct {
+    const char *verb, *columns, *idle;
+} firsts[] = {
+    { "LIST", "id,state,tenant,queue,at,attempt,priority,key,error", NULL },
+    { "LEASE", "id,token,tenant,queue,payload,attempt,until,key", NULL },
+    { "QUEUES", "tenant,queue,scheduled,ready,leased,waiting_workers,done,dead,held_by", NULL },
+    { "TENANTS", "tenant,pending,running,queues,recurrences,weight,max_running,rate,maintenance",
+      NULL },
+    { "RECURRENCES", "name,tenant,queue,rule,tz,next,last,paused,open,ran,failed,skipped", NULL },
+    { "BULKS", "id,action,state,tenant,queue,matched,changed,skipped,created,ended", NULL },
+    { "AUDIT", "at,tenant,user,verb,request,outcome", NULL },
+    { "GET", NULL, "deferrals,stalls,notify,gates,cancelling,replacing" },
+};
+
+struct render render_for(const struct cli *cli, const struct verb *v, int fd)
 {
     struct term t = term_look(fd);
+    struct render r = { .width = cli->wide ? 0 : t.width,
+                        .colour = t.colour,
+                        .now_ms = time_wall_ms(),
+                        .fields = cli->fields,
+                        .no_header = cli->no_header };
 
-    return (struct render){ .width = t.width, .colour = t.colour, .now_ms = time_wall_ms() };
+    for (size_t i = 0; v && i < sizeof(firsts) / sizeof(*firsts); i++) {
+        if (strcmp(firsts[i].verb, v->name) == 0 && !cli->wide && !cli->fields) {
+            r.columns = firsts[i].columns;
+            r.idle = firsts[i].idle;
+        }
+    }
+    return r;
+}
+
+/* Whether the list "a,b" has this field. */
+static bool is_listed(const char *list, struct str name)
+{
+    struct str word;
+
+    while (render_next_name(&list, &word))
+        if (field_is_named(name, word))
+            return true;
+    return false;
+}
+
+bool render_next_name(const char **list, struct str *ret)
+{
+    size_t len = *list ? strcspn(*list, ",") : 0;
+
+    if (!*list || !**list)
+        return false;
+    *ret = (struct str){ *list, len };
+    *list += len + ((*list)[len] == ',');
+    return true;
+}
+
+bool render_shows(const struct render *r, struct str name)
+{
+    return !r->fields || is_listed(r->fields, name);
 }
 
 /* States and outcomes have colours, so that trouble stands out. */
@@ -61,31 +115,58 @@ static bool all_default(const struct resp_values *v, size_t at, const struct ren
     return all;
 }
 
-/* Adds a column for each name in the map that has none yet. */
-static void add_columns(struct grid *g, const struct resp_values *v, size_t map, bool no_tenant)
-{
-    for (size_t i = map + 1; i < v->at[map].next; i = client_next_key(v, i)) {
-        const struct resp_value *key = &v->at[i], *value = &v->at[key->next];
-        struct str title = field_title(key->text);
-        size_t c = 0;
-        while (c < g->n && !str_eq(title, str_of(g->columns[c].title)))
-            c++;
-        if (c == g->n && !(no_tenant && str_eq(title, STR("tenant"))))
-            grid_column(g, title, value->type == RESP_INT && !field_is_moment(key->text),
-                        value->type == RESP_INT || str_ieq(title, "id") || str_ieq(title, "token"));
-    }
-}
-
 /* The pair whose title is that of the column; NULL if the map has none. */
-static const struct resp_value *find_pair(const struct resp_values *v, size_t map,
-                                          const char *title, struct str *ret_name)
+static const struct resp_value *find_pair(const struct resp_values *v, size_t map, struct str title,
+                                          struct str *ret_name)
 {
     for (size_t key = map + 1; key < v->at[map].next; key = client_next_key(v, key)) {
         *ret_name = v->at[key].text;
-        if (str_eq(field_title(*ret_name), str_of(title)))
+        if (field_is_named(*ret_name, title))
             return &v->at[v->at[key].next];
     }
     return NULL;
+}
+
+static void add_column(struct render_pages *p, struct str name, const struct resp_value *value)
+{
+    struct str title = field_title(name);
+    enum shape_type type = shape_type_of(name);
+    bool number = value->type == RESP_INT || shape_is_number(type);
+    size_t c = 0;
+
+    while (c < p->grid.n && !str_eq(title, str_of(p->grid.columns[c].title)))
+        c++;
+    if (c < p->grid.n)
+        return;
+    c = grid_column(&p->grid, title, number && type != SHAPE_MOMENT,
+                    number || str_ieq(title, "id") || str_ieq(title, "token"));
+    if (c < GRID_COLUMNS_MAX)
+        p->types[c] = type;
+}
+
+/* Adds a column for each name in the map that has none yet. */
+static void add_columns(struct render_pages *p, const struct resp_values *v, size_t map,
+                        bool no_tenant)
+{
+    for (size_t i = map + 1; i < v->at[map].next; i = client_next_key(v, i)) {
+        struct str name = v->at[i].text;
+        if (!(no_tenant && str_eq(name, STR("tenant"))))
+            add_column(p, name, &v->at[v->at[i].next]);
+    }
+}
+
+/* Adds columns for the listed names that the first map has, in the order of the list. */
+static void add_listed(struct render_pages *p, const char *list, const struct resp_values *v,
+                       size_t map, bool no_tenant)
+{
+    struct str word;
+
+    while (render_next_name(&list, &word)) {
+        struct str name = { 0 };
+        const struct resp_value *value = find_pair(v, map, word, &name);
+        if (value && !(no_tenant && str_eq(name, STR("tenant"))))
+            add_column(p, name, value);
+    }
 }
 
 static void add_rows(struct render_pages *p, const struct resp_values *v, size_t at,
@@ -97,32 +178,39 @@ static void add_rows(struct render_pages *p, const struct resp_values *v, size_t
     for (size_t map = at + 1; map < v->at[at].next; map = v->at[map].next) {
         for (size_t c = 0; c < p->grid.n; c++) {
             struct str name = { 0 };
-            const struct resp_value *value = find_pair(v, map, p->grid.columns[c].title, &name);
+            const struct resp_value *value =
+                find_pair(v, map, str_of(p->grid.columns[c].title), &name);
             cell.len = 0;
             if (value)
-                field_put(&cell, name, value, r->now_ms, p->style, r->width);
+                field_put(&cell, p->types[c], value, r->now_ms, p->style, r->width);
             grid_cell(&p->grid, buf_view(&cell), value ? tone_of(name, value) : NULL);
         }
     }
     buf_fini(&cell);
 }
 
-/* Times are shown in full if there is room, else only how far away they are; then text is cut. */
+/* Times are shown in full if there is room, else only how far away they are; then text is cut.
+ * Where nothing limits the width, a time is one word, for programs. */
 static void lay_out(struct render_pages *p, const struct resp_values *v, size_t at,
                     const struct render *r, size_t indent)
 {
     size_t room = r->width > indent ? r->width - indent : r->width;
-    bool no_tenant = all_default(v, at, r);
+    const char *list = r->fields ? r->fields : r->columns;
+    bool no_tenant = !r->fields && all_default(v, at, r);
 
-    for (size_t map = at + 1; map < v->at[at].next; map = v->at[map].next)
-        add_columns(&p->grid, v, map, no_tenant);
-    p->style = FIELD_FULL;
+    if (list)
+        add_listed(p, list, v, at + 1, no_tenant);
+    for (size_t map = at + 1; !list && map < v->at[at].next; map = v->at[map].next)
+        add_columns(p, v, map, no_tenant);
+    p->style = room > 0 ? FIELD_FULL : FIELD_DATE;
     add_rows(p, v, at, r);
     if (room > 0 && grid_natural(&p->grid) > room) {
         p->style = FIELD_BRIEF;
         add_rows(p, v, at, r);
     }
     p->hidden = grid_fit(&p->grid, room);
+    if (!r->fields && v->at[at + 1].children / 2 > p->grid.n + no_tenant)
+        p->hidden += v->at[at + 1].children / 2 - p->grid.n - no_tenant;
     p->begun = true;
 }
 
@@ -138,15 +226,16 @@ void render_page(struct render_pages *p, struct buf *out, const struct resp_valu
         add_rows(p, v, at, r);
     } else {
         lay_out(p, v, at, r, indent);
-        grid_put_head(&p->grid, out, indent, r->colour);
+        if (!r->no_header)
+            grid_put_head(&p->grid, out, indent, r->colour);
     }
     grid_put_rows(&p->grid, out, indent, r->colour);
 }
 
 void render_pages_end(const struct render_pages *p, struct buf *out, const struct render *r)
 {
-    if (p->hidden > 0)
-        buf_printf(out, "%s(%zu more fields: use a wider terminal or --json)%s\n",
+    if (p->hidden > 0 && r->width > 0)
+        buf_printf(out, "%s(%zu more fields: --wide shows all, --fields a,b some)%s\n",
                    r->colour ? TERM_DIM : "", p->hidden, r->colour ? TERM_PLAIN : "");
 }
 
@@ -157,7 +246,7 @@ static void put_scalar(struct buf *out, struct str name, const struct resp_value
     size_t room = r->width > used + 10 ? r->width - used : r->width;
 
     buf_text(out, tone ? tone : "");
-    field_put(out, name, v, r->now_ms, FIELD_FULL, room);
+    field_put(out, shape_type_of(name), v, r->now_ms, FIELD_FULL, room);
     buf_text(out, tone ? TERM_PLAIN "\n" : "\n");
 }
 
@@ -166,17 +255,21 @@ static void put_list(struct buf *out, const struct resp_values *v, size_t at,
 {
     for (size_t child = at + 1; child < v->at[at].next; child = v->at[child].next) {
         buf_text(out, child > at + 1 ? ", " : "");
-        field_put(out, STR(""), &v->at[child], r->now_ms, FIELD_FULL, r->width);
+        field_put(out, SHAPE_END, &v->at[child], r->now_ms, FIELD_FULL, r->width);
     }
     buf_text(out, "\n");
 }
 
 /* Puts the value of a name: on the line of the name, or indented below it. */
 static void put_member(struct buf *out, struct str name, const struct resp_values *v, size_t at,
-                       const struct render *r, size_t indent, size_t used)
+                       const struct render *whole, size_t indent, size_t used)
 {
     const struct resp_value *value = &v->at[at];
+    struct render part = *whole;
+    const struct render *r = &part;
 
+    part.fields = part.columns = part.idle = NULL; /* those of the map around it */
+    part.no_header = false;
     if (value->type == RESP_MAP && value->children > 0) {
         buf_text(out, "\n");
         put_map(out, v, at, r, indent + INDENT);
@@ -192,13 +285,24 @@ static void put_member(struct buf *out, struct str name, const struct resp_value
     }
 }
 
-/* Whether the pair whose name is at `key` says nothing. */
+static bool is_idle(const struct resp_value *v)
+{
+    return v->type == RESP_INT || v->type == RESP_BOOL ? v->number == 0
+                                                       : str_eq(v->text, STR("hold"));
+}
+
+/* Whether the pair whose name is at `key` says nothing, or is not wanted. */
 static bool is_left_out(const struct resp_values *v, size_t map, size_t key, const struct render *r)
 {
     const struct resp_value *value = &v->at[v->at[key].next];
+    struct str name = v->at[key].text;
 
+    if (r->fields)
+        return !render_shows(r, name);
     return value->type == RESP_NULL || (value->type == RESP_ARRAY && value->children == 0) ||
-           (str_eq(v->at[key].text, STR("tenant")) && !r->tenants && is_default(v, map));
+           (value->type == RESP_MAP && value->children == 0) ||
+           (str_eq(name, STR("tenant")) && !r->tenants && is_default(v, map)) ||
+           (r->idle && is_listed(r->idle, name) && is_idle(value));
 }
 
 static size_t longest_title(const struct resp_values *v, size_t map, const struct render *r)

@@ -11,6 +11,9 @@
 
 #include "base/base64.h"
 #include "base/error.h"
+#include "base/json_quote.h"
+#include "cli/cli.h"
+#include "cli/field.h"
 
 static void close_end(int *fd)
 {
@@ -180,19 +183,20 @@ static bool open_pipe(int ours, int *ret_ours, int *ret_theirs)
     return true;
 }
 
-int task_start(struct task *t, const struct task_job *job, char *const *argv, bool capture,
-               int64_t now_ms)
+int task_start(struct task *t, const struct task_job *job, char *const *argv,
+               enum task_output output, int64_t now_ms)
 {
     int in = -1, out = -1, err = -1, failed;
     bool ok;
 
-    *t =
-        (struct task){ .in = -1, .out = -1, .err = -1, .kill_ms = INT64_MAX, .started_ms = now_ms };
+    *t = (struct task){
+        .in = -1, .out = -1, .err = -1, .kill_ms = INT64_MAX, .started_ms = now_ms, .output = output
+    };
     snprintf(t->id, sizeof(t->id), "%.*s", STR_ARG(job->id));
     snprintf(t->token, sizeof(t->token), "%.*s", STR_ARG(job->token));
     buf_str(&t->payload, job->payload);
     ok = !t->payload.failed && open_pipe(1, &t->in, &in) && open_pipe(0, &t->err, &err) &&
-         (!capture || open_pipe(0, &t->out, &out));
+         (output == TASK_PASSED || open_pipe(0, &t->out, &out));
     if (ok)
         t->pid = fork();
     if (ok && t->pid == 0)
@@ -251,15 +255,60 @@ static void keep_tail(struct task *t, const char *data, size_t len)
     t->tail_len = keep + take;
 }
 
-static void pass_on(const char *data, size_t len)
+static void pass_on(int fd, const char *data, size_t len)
 {
     while (len > 0) {
-        ssize_t n = write(STDERR_FILENO, data, len);
+        ssize_t n = write(fd, data, len);
         if (n < 0 && errno != EINTR)
             return;
         data += n > 0 ? n : 0;
         len -= n > 0 ? (size_t)n : 0;
     }
+}
+
+/* Writes a line of the command behind its job's id. */
+static void put_line(const struct task *t, int fd, struct str line)
+{
+    struct buf out = { 0 };
+
+    if (fd == STDERR_FILENO && cli_speaks_json()) {
+        buf_printf(&out, "{\"event\":\"output\",\"id\":\"%s\"", t->id);
+        json_quote_in(&out, ",\"text\":", line, "}\n");
+    } else {
+        buf_printf(&out, "%s | ", t->id);
+        buf_str(&out, line);
+        buf_text(&out, "\n");
+    }
+    pass_on(fd, out.ptr, out.len);
+    buf_fini(&out);
+}
+
+/* Passes on whole lines, and at the end the rest. A line is cut where it is longer than
+ * TASK_LINE_MAX. */
+static void pass_lines(struct task *t, int fd, struct str data, bool end)
+{
+    struct buf *pending = &t->lines[fd == STDERR_FILENO];
+
+    buf_str(pending, data);
+    while (pending->len > 0) {
+        const char *stop = memchr(pending->ptr, '\n', pending->len);
+        size_t len = stop ? (size_t)(stop - pending->ptr) : pending->len;
+
+        if (!stop && !end && pending->len < TASK_LINE_MAX)
+            break;
+        put_line(t, fd, (struct str){ pending->ptr, len });
+        buf_consume(pending, len + (stop != NULL));
+    }
+}
+
+/* Takes bytes of standard error. */
+static void take_error(struct task *t, const char *data, size_t len)
+{
+    if (t->output == TASK_PREFIXED || cli_speaks_json())
+        pass_lines(t, STDERR_FILENO, (struct str){ data, len }, false);
+    else
+        pass_on(STDERR_FILENO, data, len);
+    keep_tail(t, data, len);
 }
 
 /* Reads the bytes that have come from one of the two outputs. */
@@ -276,8 +325,9 @@ static void drain(struct task *t, int *fd, bool is_error)
         if (n <= 0) {
             close_end(fd);
         } else if (is_error) {
-            pass_on(data, (size_t)n);
-            keep_tail(t, data, (size_t)n);
+            take_error(t, data, (size_t)n);
+        } else if (t->output == TASK_PREFIXED) {
+            pass_lines(t, STDOUT_FILENO, (struct str){ data, (size_t)n }, false);
         } else {
             size_t room = TASK_RESULT_MAX - t->result.len;
 
@@ -314,8 +364,20 @@ bool task_reap(struct task *t)
     if (waitpid(t->pid, &t->status, WNOHANG) != t->pid)
         return false;
     task_move(t);
+    pass_lines(t, STDOUT_FILENO, (struct str){ 0 }, true);
+    pass_lines(t, STDERR_FILENO, (struct str){ 0 }, true);
     close_ends(&t->in, &t->out, &t->err);
     return true;
+}
+
+void task_why(const struct task *t, struct buf *out)
+{
+    if (t->fate == TASK_TIMED_OUT)
+        buf_printf(out, "timed out after %s", field_duration(t->limit_ms).text);
+    else if (WIFSIGNALED(t->status))
+        buf_printf(out, "killed by signal %d", WTERMSIG(t->status));
+    else
+        buf_printf(out, "exit status %d", WEXITSTATUS(t->status));
 }
 
 void task_error(const struct task *t, struct buf *out)
@@ -323,10 +385,7 @@ void task_error(const struct task *t, struct buf *out)
     struct str tail = { t->tail, t->tail_len };
     size_t head = out->len;
 
-    if (WIFSIGNALED(t->status))
-        buf_printf(out, "killed by signal %d", WTERMSIG(t->status));
-    else
-        buf_printf(out, "exit status %d", WEXITSTATUS(t->status));
+    task_why(t, out);
     while (tail.len > 0 && strchr(" \t\r\n", tail.ptr[tail.len - 1]))
         tail.len--;
     if (tail.len == 0)
@@ -347,5 +406,7 @@ void task_clear(struct task *t)
     close_ends(&t->in, &t->out, &t->err);
     buf_fini(&t->payload);
     buf_fini(&t->result);
+    buf_fini(&t->lines[0]);
+    buf_fini(&t->lines[1]);
     *t = (struct task){ .in = -1, .out = -1, .err = -1 };
 }

@@ -17,9 +17,17 @@
 #define TASK_RESULT_MAX 65536
 #define TASK_GRACE_MS   5000 /* between SIGTERM and SIGKILL */
 #define TASK_POLLS      3
+#define TASK_LINE_MAX   65536 /* a longer line of output is cut in two */
 
 /* Why a command was told to end. */
-enum task_fate { TASK_WANTED, TASK_CANCELLED, TASK_LOST, TASK_STOPPED };
+enum task_fate { TASK_WANTED, TASK_CANCELLED, TASK_LOST, TASK_STOPPED, TASK_TIMED_OUT };
+
+/* Where the output of a command goes. */
+enum task_output {
+    TASK_PASSED,   /* to ours, as it is */
+    TASK_KEPT,     /* standard output is the result of the job */
+    TASK_PREFIXED, /* to ours, each line behind the id of the job */
+};
 
 struct task {
     pid_t pid;        /* 0: the slot is free */
@@ -30,12 +38,15 @@ struct task {
     size_t written;
     struct buf result; /* standard output, if captured */
     bool cut;          /* the result was longer than TASK_RESULT_MAX */
+    enum task_output output;
+    struct buf lines[2]; /* lines that have not ended yet, of standard output and standard error */
     char tail[TASK_TAIL];
     size_t tail_len;
     int64_t started_ms; /* monotonic, like all times here */
     int64_t every_ms;   /* how often its lease is extended */
     int64_t extend_ms;  /* when its lease is extended next */
     int64_t kill_ms;    /* when SIGKILL follows; INT64_MAX: never */
+    int64_t limit_ms;   /* how long it may run; 0: as long as it likes */
     enum task_fate fate;
     int status; /* as of waitpid(), once it has ended */
 };
@@ -75,10 +86,10 @@ struct task_job {
     size_t meta_count;
 };
 
-/* Starts argv for the job, capturing standard output or passing it through. 0, or IO with errno.
- * By then the caller ignores SIGPIPE and watches for SIGCHLD. */
-int task_start(struct task *t, const struct task_job *job, char *const *argv, bool capture,
-               int64_t now_ms);
+/* Starts argv for the job. 0, or IO with errno. By then the caller ignores SIGPIPE and watches for
+ * SIGCHLD. */
+int task_start(struct task *t, const struct task_job *job, char *const *argv,
+               enum task_output output, int64_t now_ms);
 
 /* Fills up to TASK_POLLS entries; returns how many. */
 size_t task_polls(const struct task *t, struct pollfd *ret);
@@ -92,7 +103,9 @@ void task_kill(struct task *t);
 /* True once the child has ended; by then its last output is read and its files are closed. */
 bool task_reap(struct task *t);
 
-/* The error text of a status other than 0: "exit status 3: no such host". */
+/* Why it failed: "exit status 3", "killed by signal 9", "timed out after 5s". */
+void task_why(const struct task *t, struct buf *out);
+/* That, and the end of standard error: "exit status 3: no such host". */
 void task_error(const struct task *t, struct buf *out);
 
 /* Frees the slot. */

@@ -38,12 +38,21 @@ const struct flag_row work_flags[] = {
       .take = take_length, FLAG_MEMBER(struct worker_options, lease_for) },
     { "worker", "NAME", "name of the worker in the history of jobs; host:pid if not given",
       FLAG_TEXT(struct worker_options, name) },
+    { "timeout", "DURATION",
+      "how long a command may run; then it gets SIGTERM, SIGKILL 5s later, and the attempt has "
+      "failed",
+      FLAG_DURATION(struct worker_options, timeout_ms, 1) },
+    { "shell", "TEXT", "run this text with `sh -c`, in place of a COMMAND",
+      FLAG_TEXT(struct worker_options, shell) },
+    { "no_prefix", NULL,
+      "with -j: pass the output of commands as it is, without the id of the job before each line",
+      FLAG_SET(struct worker_options, no_prefix) },
     { "result", NULL, "keep standard output as the job's result (up to 64 KiB)",
       FLAG_SET(struct worker_options, capture) },
     { "once", NULL, "run one job, wait for it if there is none, then stop",
       FLAG_SET(struct worker_options, once) },
     { "drain", NULL, "stop when there is no work", FLAG_SET(struct worker_options, drain) },
-    { "quiet", NULL, "say nothing about jobs that end", .letter = 'q',
+    { "quiet", NULL, "say nothing of start, end and jobs that end", .letter = 'q',
       FLAG_SET(struct worker_options, quiet) },
     { 0 },
 };
@@ -92,7 +101,9 @@ int work_run(struct cli *cli, int argc, char **argv)
     struct worker_options o = { .cli = cli, .slots = 1 };
     struct flags f = { .cli = cli, .rows = work_flags, .argc = argc, .argv = argv };
     char host[64] = "?", name[96];
+    char sh[] = "sh", c[] = "-c";
     int code = read_flags(&o, &f);
+    char *shell[] = { sh, c, (char *)(uintptr_t)o.shell, NULL };
 
     if (code != CLI_OK)
         return code;
@@ -100,6 +111,10 @@ int work_run(struct cli *cli, int argc, char **argv)
         return help_topic("work");
     if (o.queues.len == 0)
         return cli_usage("work: no queue given; see belfry help work");
+    if (o.shell && o.argv)
+        return cli_usage("work: --shell and COMMAND are two commands: leave one out");
+    if (o.shell)
+        o.argv = shell;
     if (!o.argv)
         return cli_usage("work: no command given: belfry work %.*s -- COMMAND", STR_ARG(o.queues));
     if (!command_exists(o.argv[0]))

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "cli/call.h"
 #include "cli/outbox.h"
+#include "cli/report.h"
 #include "cli/task.h"
 
 #define WAIT           "20s" /* a parked LEASE is renewed this often */
@@ -39,6 +40,7 @@ struct worker {
     int64_t retry_ms; /* when to connect again */
     int64_t backoff_ms;
     int64_t now_ms; /* monotonic */
+    struct report report;
     int code;
 };
 
@@ -89,55 +91,55 @@ static void extend(struct worker *w, struct task *t)
     t->extend_ms = w->now_ms + t->every_ms;
 }
 
+static void failed(void *arg, struct str note, const struct resp_values *v)
+{
+    report_next(&((struct worker *)arg)->report, note, v);
+}
+
+static void fail(struct worker *w, const struct task *t, int64_t took_ms)
+{
+    struct buf error = { 0 }, note = { 0 };
+
+    task_error(t, &error);
+    outbox_tell(&w->outbox, OUTBOX_FAIL, str_of(t->id), str_of(t->token), "ERROR",
+                buf_view(&error));
+    report_failed(&w->report, t, took_ms, &note);
+    outbox_note(&w->outbox, buf_view(&note));
+    if (!connected(w))
+        report_next(&w->report, buf_view(&note), NULL);
+    buf_fini(&error);
+    buf_fini(&note);
+}
+
 /* Tells the server how the job ended, unless its lease was lost: another worker may have it. */
-static void report(struct worker *w, const struct task *t, bool ok)
+static void tell_end(struct worker *w, const struct task *t, bool ok)
 {
     struct str id = str_of(t->id), token = str_of(t->token);
     bool later = WIFEXITED(t->status) && WEXITSTATUS(t->status) == WORKER_RELEASE;
-    struct buf error = { 0 };
+    int64_t took_ms = w->now_ms - t->started_ms;
 
-    if (t->fate == TASK_LOST)
-        return;
-    if (ok) {
+    if (t->fate == TASK_LOST) {
+        report_lost(&w->report, t, took_ms);
+    } else if (ok) {
         outbox_tell(&w->outbox, OUTBOX_COMPLETE, id, token, w->o->capture ? "RESULT" : NULL,
                     buf_view(&t->result));
-    } else if (t->fate == TASK_STOPPED) {
-        outbox_tell(&w->outbox, OUTBOX_RELEASE, id, token, NULL, (struct str){ 0 });
-    } else if (later && t->fate == TASK_WANTED) {
-        outbox_tell(&w->outbox, OUTBOX_RELEASE, id, token, "IN", STR(WORKER_RELEASE_FOR));
+        report_done(&w->report, t, took_ms);
+    } else if (t->fate == TASK_STOPPED || (later && t->fate == TASK_WANTED)) {
+        bool stopped = t->fate == TASK_STOPPED;
+
+        outbox_tell(&w->outbox, OUTBOX_RELEASE, id, token, stopped ? NULL : "IN",
+                    stopped ? (struct str){ 0 } : STR(WORKER_RELEASE_FOR));
+        report_released(&w->report, t, took_ms, !stopped);
     } else {
-        task_error(t, &error);
-        outbox_tell(&w->outbox, OUTBOX_FAIL, id, token, "ERROR", buf_view(&error));
+        fail(w, t, took_ms);
     }
-    buf_fini(&error);
-}
-
-static void note_end(const struct worker *w, const struct task *t, bool ok)
-{
-    char took[TIME_TEXT];
-
-    if (w->o->quiet)
-        return;
-    time_format_duration(w->now_ms - t->started_ms, took);
-    if (ok)
-        cli_say("%s: done in %s%s", t->id, took, t->cut ? "; its result was cut to 64 KiB" : "");
-    else if (t->fate == TASK_STOPPED)
-        cli_say("%s: given back after %s", t->id, took);
-    else if (WIFSIGNALED(t->status))
-        cli_say("%s: killed by signal %d after %s", t->id, WTERMSIG(t->status), took);
-    else if (WEXITSTATUS(t->status) == WORKER_RELEASE)
-        cli_say("%s: not now (exit status %d): again in %s", t->id, WORKER_RELEASE,
-                WORKER_RELEASE_FOR);
-    else
-        cli_say("%s: failed with exit status %d after %s", t->id, WEXITSTATUS(t->status), took);
 }
 
 static void finish(struct worker *w, struct task *t)
 {
-    bool ok = WIFEXITED(t->status) && WEXITSTATUS(t->status) == 0;
+    bool ok = WIFEXITED(t->status) && WEXITSTATUS(t->status) == 0 && t->fate != TASK_TIMED_OUT;
 
-    report(w, t, ok);
-    note_end(w, t, ok);
+    tell_end(w, t, ok);
     if (w->o->once && !ok)
         w->code = CLI_ERROR;
     task_clear(t);
@@ -187,10 +189,13 @@ static int64_t lease_length(const struct worker *w, const struct resp_values *v,
 static void begin(struct worker *w, const struct resp_values *v, size_t at)
 {
     struct task *t = w->closing ? NULL : free_slot(w);
+    enum task_output output = w->o->capture                         ? TASK_KEPT
+                              : w->o->slots > 1 && !w->o->no_prefix ? TASK_PREFIXED
+                                                                    : TASK_PASSED;
     struct task_job job;
 
     read_offer(v, at, &job);
-    if (t && task_start(t, &job, w->o->argv, w->o->capture, w->now_ms) < 0) {
+    if (t && task_start(t, &job, w->o->argv, output, w->now_ms) < 0) {
         cli_say("%.*s: cannot start its command: %s", STR_ARG(job.id), strerror(errno));
         t = NULL;
     }
@@ -202,6 +207,7 @@ static void begin(struct worker *w, const struct resp_values *v, size_t at)
     t->every_ms = lease_length(w, v, at) / 3;
     t->every_ms = t->every_ms < 20 ? 20 : t->every_ms;
     t->extend_ms = w->now_ms + t->every_ms;
+    t->limit_ms = w->o->timeout_ms;
     w->running++;
 }
 
@@ -247,7 +253,7 @@ static void take_answer(struct worker *w, const struct resp_values *v)
 {
     w->asked = false;
     if (v->at[0].type == RESP_ERROR) {
-        w->code = call_error(v->at[0].text);
+        w->code = call_error(verb_find(verb_table, STR("LEASE")), v->at[0].text);
         stop_leasing(w);
         return;
     }
@@ -367,6 +373,12 @@ static void take_signals(struct worker *w)
             stop(w);
 }
 
+/* When a command has run for too long. */
+static int64_t time_is_up_ms(const struct task *t)
+{
+    return t->limit_ms > 0 && t->fate == TASK_WANTED ? t->started_ms + t->limit_ms : INT64_MAX;
+}
+
 static void tend(struct worker *w)
 {
     for (int i = 0; i < w->o->slots; i++) {
@@ -378,6 +390,8 @@ static void tend(struct worker *w)
             finish(w, t);
             continue;
         }
+        if (time_is_up_ms(t) <= w->now_ms)
+            task_end(t, TASK_TIMED_OUT, w->now_ms);
         if (t->kill_ms <= w->now_ms)
             task_kill(t);
         if (t->extend_ms <= w->now_ms && t->fate == TASK_WANTED) {
@@ -401,6 +415,7 @@ static int sleep_ms(const struct worker *w)
             continue;
         until = t->fate == TASK_WANTED && t->extend_ms < until ? t->extend_ms : until;
         until = t->kill_ms < until ? t->kill_ms : until;
+        until = time_is_up_ms(t) < until ? time_is_up_ms(t) : until;
     }
     if (!connected(w) && w->retry_ms < until)
         until = w->retry_ms;
@@ -477,15 +492,17 @@ int worker_run(const struct worker_options *o)
     struct worker w = { .o = o, .leases.fd = -1, .backoff_ms = BACKOFF_MIN_MS };
 
     w.now_ms = time_mono_ms();
-    outbox_init(&w.outbox, extended, &w);
-    if (!prepare(&w, o->slots)) {
-        cli_say("cannot set up: %s", strerror(errno));
-        w.code = CLI_ERROR;
-    } else if (call_connect(o->cli, &w.outbox.client) != CLI_OK ||
-               call_connect(o->cli, &w.leases) != CLI_OK) {
-        w.code = CLI_OFFLINE;
-    } else {
+    outbox_init(&w.outbox, extended, failed, &w);
+    if (!prepare(&w, o->slots))
+        w.code = cli_error(CLI_ERROR, "NOMEM", 0, NULL, "cannot set up: %s", strerror(errno));
+    else
+        w.code = call_connect(o->cli, &w.outbox.client);
+    if (w.code == CLI_OK)
+        w.code = call_connect(o->cli, &w.leases);
+    if (w.code == CLI_OK) {
+        report_begin(&w.report, o, w.now_ms);
         loop(&w);
+        report_end(&w.report, time_mono_ms());
     }
     outbox_fini(&w.outbox);
     client_close(&w.leases);

@@ -52,6 +52,8 @@ struct lease_request {
 struct fail_result {
     enum job_state state; /* scheduled, dead or cancelled */
     int64_t at_ms;        /* when a scheduled job runs again */
+    int64_t attempt;      /* number of the attempt that failed */
+    int64_t attempts;     /* how many the job has; 0: any number */
 };
 
 struct extend_spec {

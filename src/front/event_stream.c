@@ -221,8 +221,8 @@ const struct shape_field event_fields[] = {
     SHOW_MOMENT("happened_ms", now_ms), SHOW_MOMENT("due_ms", due_ms),
     SHOW_MOMENT("at_ms", at_ms, OR_NULL),
     SHOW_WORD("outcome", outcome, attempt_outcome_name, OR_NULL),
-    SHOW_OWN("lateness_ms", SHAPE_INT, put_lateness, OR_NULL),
-    SHOW_OWN("duration_ms", SHAPE_INT, put_duration, OR_NULL),
+    SHOW_OWN("lateness_ms", SHAPE_DURATION, put_lateness, OR_NULL),
+    SHOW_OWN("duration_ms", SHAPE_DURATION, put_duration, OR_NULL),
     SHOW_BYTES("worker", worker, OR_NULL), SHOW_BYTES("error", error, OR_NULL), { 0 },
 };
 /* clang-format on */

@@ -215,8 +215,9 @@ const struct shape *openapi_shape(size_t i)
 static void put_property(struct buf *o, const struct shape_field *f)
 {
     static const char *const types[] = {
-        [SHAPE_INT] = "integer", [SHAPE_MOMENT] = "integer", [SHAPE_BOOL] = "boolean",
-        [SHAPE_TEXT] = "string", [SHAPE_BYTES] = "string",
+        [SHAPE_INT] = "integer",    [SHAPE_MOMENT] = "integer", [SHAPE_DURATION] = "integer",
+        [SHAPE_MICROS] = "integer", [SHAPE_SIZE] = "integer",   [SHAPE_BOOL] = "boolean",
+        [SHAPE_TEXT] = "string",    [SHAPE_BYTES] = "string",
     };
 
     put(o, "'%.*s':{", STR_ARG(f->name));

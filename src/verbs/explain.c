@@ -13,7 +13,7 @@ const struct shape_field explanation_fields[] = {
     SHOW_ID("id", id), SHOW_WORD("state", x.state, job_state_name),
     SHOW_WORD("reason", x.reason, reason_name), SHOW_TEXT("why", x.why),
     SHOW_MOMENT("until_ms", x.until_ms, OR_NULL), SHOW_INT("ready_in_queue", x.ready),
-    SHOW_MOMENT("deferred_until", x.deferred_ms, OR_NULL), SHOW_INT("deferrals", x.deferrals),
+    SHOW_MOMENT("deferred_until_ms", x.deferred_ms, OR_NULL), SHOW_INT("deferrals", x.deferrals),
     { 0 },
 };
 /* clang-format on */

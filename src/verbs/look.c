@@ -7,7 +7,7 @@
 #define OF struct attempt
 const struct shape_field attempt_fields[] = {
     SHOW_INT("attempt", number), SHOW_MOMENT("start_ms", start_ms), SHOW_MOMENT("end_ms", end_ms),
-    SHOW_INT("late_ms", late_ms), SHOW_WORD("outcome", outcome, attempt_outcome_name),
+    SHOW_DURATION("late_ms", late_ms), SHOW_WORD("outcome", outcome, attempt_outcome_name),
     SHOW_BYTES("worker", worker, OR_NULL), SHOW_BYTES("error", error, OR_NULL), { 0 },
 };
 #undef OF
@@ -68,8 +68,8 @@ static void put_history(struct reply *r, const void *view)
     SHOW_MOMENT("at_ms", at_ms),                        \
     SHOW_INT("attempt", attempt),                       \
     SHOW_INT("attempts", attempts),                     \
-    SHOW_INT("payload_bytes", payload.len),             \
-    SHOW_MOMENT("deferred_until", deferred_ms, OR_NULL), \
+    SHOW_SIZE("payload_bytes", payload.len),             \
+    SHOW_MOMENT("deferred_until_ms", deferred_ms, OR_NULL), \
     SHOW_INT("deferrals", deferrals),                   \
     SHOW_BYTES("error", error, OR_NULL),                \
     SHOW_BYTES("order", order, OR_NULL)
@@ -88,7 +88,7 @@ const struct shape_field job_fields[] = {
     SHOW_INT("stalls", stalls), SHOW_ALL(label_fields), SHOW_OWN("after", SHAPE_LIST, put_after),
     SHOW_TEXT("recurrence", recurrence, OR_NULL), SHOW_MOMENT("nominal_ms", nominal_ms, OR_NULL),
     SHOW_MOMENT("expires_ms", expires_ms, OR_NULL), SHOW_BOOL("notify", notify),
-    SHOW_OWN("gates", SHAPE_TEXT, put_gates), SHOW_INT("lease_ms", lease_ms, OR_NULL),
+    SHOW_OWN("gates", SHAPE_TEXT, put_gates), SHOW_DURATION("lease_ms", lease_ms, OR_NULL),
     SHOW_MOMENT("until_ms", until_ms, OR_NULL), SHOW_BYTES("worker", worker, OR_NULL),
     SHOW_INT("progress", progress, OR_NULL), SHOW_BYTES("note", note, OR_NULL),
     SHOW_BOOL("cancelling", cancelling), SHOW_BOOL("replacing", replacing),

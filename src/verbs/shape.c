@@ -107,7 +107,7 @@ static void put_field(struct reply *r, const struct shape_field *f, const void *
         f->put(r, view);
     else if (f->type == SHAPE_BOOL)
         reply_boolean(r, *(const bool *)member_of(f, view));
-    else if (f->type == SHAPE_INT || f->type == SHAPE_MOMENT)
+    else if (shape_is_number(f->type))
         put_integer(r, f, shape_integer(f, view));
     else
         put_text(r, f, text_of(f, member_of(f, view), room));
@@ -138,19 +138,24 @@ void shape_put(struct reply *r, const struct shape_field *fields, const void *vi
     shape_put_fields(r, fields, view);
 }
 
-static bool has_moment(const struct shape_field *fields, struct str name)
+static enum shape_type find_type(const struct shape_field *fields, struct str name)
 {
-    for (const struct shape_field *f = fields; f->type != SHAPE_END; f++)
-        if (f->type == SHAPE_PART ? has_moment(f->part, name)
-                                  : f->type == SHAPE_MOMENT && str_eq(f->name, name))
-            return true;
-    return false;
+    enum shape_type found = SHAPE_END;
+
+    for (const struct shape_field *f = fields; f->type != SHAPE_END && !found; f++) {
+        if (f->type == SHAPE_PART)
+            found = find_type(f->part, name);
+        else if (str_eq(f->name, name))
+            found = f->type;
+    }
+    return found;
 }
 
-bool shape_is_moment(struct str name)
+enum shape_type shape_type_of(struct str name)
 {
-    for (const struct shape *s = shapes; s->name; s++)
-        if (has_moment(s->fields, name))
-            return true;
-    return false;
+    enum shape_type found = SHAPE_END;
+
+    for (const struct shape *s = shapes; s->name && name.len && !found; s++)
+        found = find_type(s->fields, name);
+    return found;
 }

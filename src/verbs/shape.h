@@ -18,7 +18,10 @@
 enum shape_type {
     SHAPE_END, /* closes a table */
     SHAPE_INT,
-    SHAPE_MOMENT, /* milliseconds since 1970 */
+    SHAPE_MOMENT,   /* milliseconds since 1970 */
+    SHAPE_DURATION, /* milliseconds */
+    SHAPE_MICROS,   /* a duration in microseconds */
+    SHAPE_SIZE,     /* bytes */
     SHAPE_BOOL,
     SHAPE_TEXT,  /* UTF-8 */
     SHAPE_BYTES, /* any bytes */
@@ -85,11 +88,17 @@ void shape_put(struct reply *r, const struct shape_field *fields, const void *vi
 void shape_put_fields(struct reply *r, const struct shape_field *fields, const void *view);
 size_t shape_count(const struct shape_field *fields);
 
-/* The number that a field of type INT or MOMENT shows. */
+/* Whether a field of this type shows a number: INT, MOMENT, DURATION, MICROS, SIZE. */
+static inline bool shape_is_number(enum shape_type type)
+{
+    return type >= SHAPE_INT && type <= SHAPE_SIZE;
+}
+
+/* The number that such a field shows. */
 int64_t shape_integer(const struct shape_field *f, const void *view);
 
-/* Whether a number of this name is a moment in all shapes. */
-bool shape_is_moment(struct str name);
+/* The type of the fields of this name, which is the same in all shapes; END if there is none. */
+enum shape_type shape_type_of(struct str name);
 
 /* ---- Rows ---- */
 
@@ -103,13 +112,16 @@ bool shape_is_moment(struct str name);
     _Generic(SHAPE_IS(member), struct_: false, struct_ *: true, const struct_ *: true)
 #define SHAPE_ROW(name_, type_, from_, member, ...) \
     { .name = { (name_), sizeof(name_) - 1 }, .type = (type_), .from = (from_), .at = offsetof(OF, member), __VA_ARGS__ }
-#define SHAPE_QUANTILE(name, from_, member) \
-    SHAPE_ROW(name, SHAPE_INT, from_, member, .hop = SHAPE_POINTS(struct hist, member))
+#define SHAPE_QUANTILE(name, unit, from_, member) \
+    SHAPE_ROW(name unit, (unit)[0] == 'm' ? SHAPE_DURATION : SHAPE_MICROS, from_, member, \
+              .hop = SHAPE_POINTS(struct hist, member))
 
 #define OR_NULL            .maybe = true
 #define METRIC(name, text) .metric = (name), .help = (text)
 
 #define SHOW_INT(name, member, ...)    SHAPE_ROW(name, SHAPE_INT, SHAPE_INTEGER(member), member, __VA_ARGS__)
+#define SHOW_DURATION(name, member, ...) SHAPE_ROW(name, SHAPE_DURATION, SHAPE_INTEGER(member), member, __VA_ARGS__)
+#define SHOW_SIZE(name, member, ...)   SHAPE_ROW(name, SHAPE_SIZE, SHAPE_INTEGER(member), member, __VA_ARGS__)
 #define SHOW_MOMENT(name, member, ...) SHAPE_ROW(name, SHAPE_MOMENT, SHAPE_INTEGER(member), member, __VA_ARGS__)
 #define SHOW_TEXT(name, member, ...)   SHAPE_ROW(name, SHAPE_TEXT, SHAPE_STRING(member), member, __VA_ARGS__)
 #define SHOW_BYTES(name, member, ...)  SHAPE_ROW(name, SHAPE_BYTES, SHAPE_STRING(member), member, __VA_ARGS__)
@@ -132,11 +144,11 @@ bool shape_is_moment(struct str name);
     SHAPE_ROW("tenant", SHAPE_TEXT, _Generic(SHAPE_IS(member), struct str: FROM_TENANT), member)
 #define SHOW_QUEUE(member, ...) \
     SHAPE_ROW("queue", SHAPE_TEXT, _Generic(SHAPE_IS(member), struct str: FROM_QUEUE), member, __VA_ARGS__)
-/* Three fields of a histogram. */
+/* Three fields of a histogram; the unit is "ms" or "us". */
 #define SHOW_HIST(name, unit, member) \
-    SHAPE_QUANTILE(name "_p50_" unit, FROM_P50, member), \
-    SHAPE_QUANTILE(name "_p99_" unit, FROM_P99, member), \
-    SHAPE_QUANTILE(name "_max_" unit, FROM_MAX, member)
+    SHAPE_QUANTILE(name "_p50_", unit, FROM_P50, member), \
+    SHAPE_QUANTILE(name "_p99_", unit, FROM_P99, member), \
+    SHAPE_QUANTILE(name "_max_", unit, FROM_MAX, member)
 /* A value that a function writes, which is given the view. */
 #define SHOW_OWN(name_, type_, function, ...) \
     { .name = { (name_), sizeof(name_) - 1 }, .type = (type_), .from = FROM_OWN, .put = (function), __VA_ARGS__ }

@@ -5,15 +5,15 @@
 /* Rows about struct figures, in groups, because STATS and METRICS have different orders. */
 /* clang-format off */
 #define SERVER_FIGURES \
-    SHOW_INT("uptime_ms", h.uptime_ms), \
+    SHOW_DURATION("uptime_ms", h.uptime_ms), \
     SHOW_INT("connections", h.connections, METRIC("connections", "Clients that are connected.")), \
     SHOW_INT("strangers", h.clients.strangers, METRIC("strangers", "Of them, clients that have yet to show a token.")), \
     SHOW_INT("", h.clients.late, METRIC("strangers_late_total", "Connections that were closed because no token was shown within auth_timeout.")), \
     SHOW_INT("", h.clients.replaced, METRIC("strangers_replaced_total", "Connections without a token whose place a new one took.")), \
     SHOW_INT("", h.clients.refused, METRIC("tenant_connections_refused_total", "Tokens that were refused because their tenant had as many connections as it may.")), \
     SHOW_INT("", h.clients.limited, METRIC("tenant_requests_refused_total", "Requests that were refused because their tenant had sent as many as it may.")), \
-    SHOW_INT("clients_bytes", h.clients.bytes, METRIC("clients_bytes", "Buffers of all connections: what clients sent, and have not read.")), \
-    SHOW_INT("clients_limit_bytes", h.clients.limit_bytes, METRIC("clients_limit_bytes", "The limit of these, clients_memory.")), \
+    SHOW_SIZE("clients_bytes", h.clients.bytes, METRIC("clients_bytes", "Buffers of all connections: what clients sent, and have not read.")), \
+    SHOW_SIZE("clients_limit_bytes", h.clients.limit_bytes, METRIC("clients_limit_bytes", "The limit of these, clients_memory.")), \
     SHOW_INT("", h.clients.waits, METRIC("clients_waits_total", "Requests that waited because of this limit.")), \
     SHOW_INT("", h.clients.closed, METRIC("clients_closed_total", "Connections that were closed because others needed their memory.")), \
     SHOW_INT("commands", h.commands, METRIC("commands_total", "Requests that were executed.")), \
@@ -28,27 +28,27 @@
     SHOW_INT("tenants", s.tenants, METRIC("tenants", "Tenants that are known."))
 
 #define MEMORY_FIGURES \
-    SHOW_INT("memory_bytes", p.memory_bytes, METRIC("memory_bytes", "Memory by the account that the budget limits.")), \
-    SHOW_INT("memory_limit_bytes", h.memory_limit_bytes, METRIC("memory_limit_bytes", "The budget.")), \
-    SHOW_INT("leased_bytes", s.leased_bytes, METRIC("leased_bytes", "Memory of leased jobs.")), \
+    SHOW_SIZE("memory_bytes", p.memory_bytes, METRIC("memory_bytes", "Memory by the account that the budget limits.")), \
+    SHOW_SIZE("memory_limit_bytes", h.memory_limit_bytes, METRIC("memory_limit_bytes", "The budget.")), \
+    SHOW_SIZE("leased_bytes", s.leased_bytes, METRIC("leased_bytes", "Memory of leased jobs.")), \
     SHOW_INT("leased_memory_tenants", s.laden, METRIC("leased_memory_tenants", "Tenants that get no further job because their leased jobs take their share of memory, or their MAX_LEASED.")), \
     SHOW_INT("leased_memory_holds", s.leased_holds, METRIC("leased_memory_holds_total", "Times that a tenant reached its share of memory for leased jobs, or its MAX_LEASED, and had more to give."))
 
 #define JOBS_FIGURES \
     SHOW_INT("hot_jobs", s.hot_jobs, METRIC("hot_jobs", "Jobs in memory, of any state.")), \
     SHOW_INT("cold_jobs", s.cold_jobs, METRIC("cold_jobs", "Jobs on disk only.")), \
-    SHOW_INT("kept_bytes", s.kept_bytes, METRIC("kept_bytes", "Bytes that are kept of all tenants: their jobs, ended ones too, and their recurrences.")), \
+    SHOW_SIZE("kept_bytes", s.kept_bytes, METRIC("kept_bytes", "Bytes that are kept of all tenants: their jobs, ended ones too, and their recurrences.")), \
     SHOW_INT("kept_bytes_refused", s.kept_refusals, METRIC("kept_bytes_refused_total", "Requests that were refused because of MAX_BYTES of their tenant, or of tenant_bytes."))
 
 #define RUNS_FIGURES \
     SHOW_INT("runs", s.runs, METRIC("runs", "Sorted files of jobs on disk.")), \
-    SHOW_INT("run_bytes", s.run_bytes, METRIC("run_bytes", "Their size.")), \
+    SHOW_SIZE("run_bytes", s.run_bytes, METRIC("run_bytes", "Their size.")), \
     SHOW_INT("fed_batches", p.fed_batches, METRIC("fed_batches_total", "Batches of jobs that went from memory to disk.")), \
     SHOW_INT("loaded_jobs", p.loaded_jobs, METRIC("loaded_jobs_total", "Jobs that came from disk to memory.")), \
     SHOW_INT("merged_runs", p.merged_runs, METRIC("merged_runs_total", "Runs that were merged."))
 
 #define JOURNAL_FIGURES \
-    SHOW_INT("journal_bytes", p.journal_bytes, METRIC("journal_bytes", "Size of the journal.")), \
+    SHOW_SIZE("journal_bytes", p.journal_bytes, METRIC("journal_bytes", "Size of the journal.")), \
     SHOW_INT("journal_segments", p.segments, METRIC("journal_segments", "Files of the journal."))
 
 #define COMMITS_FIGURES \
@@ -57,7 +57,7 @@
 
 #define RECLAIM_FIGURES \
     SHOW_INT("journal_reclaimed", p.reclaimed_segments, METRIC("journal_reclaimed_segments_total", "Segments that were reclaimed.")), \
-    SHOW_INT("journal_copied_bytes", p.copied_bytes, METRIC("journal_copied_bytes_total", "Bytes that reclaiming copied forward."))
+    SHOW_SIZE("journal_copied_bytes", p.copied_bytes, METRIC("journal_copied_bytes_total", "Bytes that reclaiming copied forward."))
 
 #define EPOCH_FIGURES \
     SHOW_INT("epoch", p.epoch, METRIC("epoch", "Raised by every start."))
@@ -109,9 +109,9 @@ const struct shape_field stats_fields[] = {
     JOB_STATES(STATE)
     JOBS_FIGURES,
     MEMORY_FIGURES,
-    SHOW_INT("rss_bytes", h.rss_bytes),
+    SHOW_SIZE("rss_bytes", h.rss_bytes),
     RUNS_FIGURES,
-    SHOW_INT("live_bytes", s.live_bytes),
+    SHOW_SIZE("live_bytes", s.live_bytes),
     JOURNAL_FIGURES,
     RECLAIM_FIGURES,
     COMMITS_FIGURES,
@@ -167,7 +167,7 @@ const struct shape_field tenant_stats_fields[] = {
     SHOW_TEXT("tenant", tenant),
     SHOW_INT("waiting_workers", s.waiters),
     SHOW_INT("queues", s.queues),
-    SHOW_INT("kept_bytes", s.kept_bytes),
+    SHOW_SIZE("kept_bytes", s.kept_bytes),
     JOB_STATES(STATE)
     SHOW_PART(s.counters, struct counters, counter_fields),
     SHOW_HIST("lateness", "ms", s.lateness),

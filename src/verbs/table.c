@@ -125,7 +125,8 @@ const struct verb verb_table[] = {
           .help = "the job runs again this long from now, with its attempts counted anew" },
         HOLDER } },
     { "FAIL", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Ends an attempt as failed: the job is retried after its back-off, or is dead.",
-      "a map: state (scheduled, dead or cancelled) and at_ms, the moment of its next attempt",
+      "a map: state (scheduled, dead or cancelled), at_ms (the moment of its next attempt), attempt (the number of the "
+      "one that failed) and attempts (how many the job has; 0 means any number)",
       "FAIL 01… 1099511627777 ERROR \"timeout\"", run_fail, {
         ID, TOKEN,
         { "error", ARG_BYTES, .max = 0, .help = "what went wrong; kept up to 1024 bytes" },
@@ -177,7 +178,7 @@ const struct verb verb_table[] = {
     { "EXPLAIN", VERB_READS | VERB_PRODUCER, "Says why a job has not run, what it waits for, and until when; by id or by KEY and QUEUE.",
       "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
       "slow_start, no_worker, on_disk, behind, ordering_key, endpoint, leased_memory, running or ended), why (a sentence), until_ms (null if not known), "
-      "ready_in_queue, deferred_until and deferrals; "
+      "ready_in_queue, deferred_until_ms and deferrals; "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         ID_OR_KEY, TENANT } },
     { "FORECAST", VERB_READS | VERB_WIDE,
@@ -407,7 +408,7 @@ const struct verb verb_table[] = {
       "text of the token is in this answer only, because the server stores a hash.",
       "a map: name, role, tenant, created_ms, expires_ms and token, the text to AUTH with",
       "TOKENCREATE shop producer TENANT acme", run_tokencreate, {
-        { "name", ARG_NAME, POS, .help = "name of the token, for TOKENS, TOKENREVOKE and the audit log" },
+        { "name", ARG_NAME, POS, .thing = "token", .help = "name of the token, for TOKENS, TOKENREVOKE and the audit log" },
         { "role", ARG_WORD, POS, .words = "admin|producer|worker|read-only",
           .help = "what the token may do: see the roles of each verb" },
         { "tenant", ARG_TENANT, .help = "the only tenant whose things the token may see and change; `*` for all "

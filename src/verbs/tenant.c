@@ -13,17 +13,17 @@ static const struct shape_field setting_fields[] = {
     SHOW_INT("weight", weight), SHOW_BOOL("maintenance", maintenance),
     SHOW_INT("max_pending", max_pending), SHOW_INT("max_running", max_running),
     SHOW_RATE("rate", rate), SHOW_TEXT("quiet", quiet, OR_NULL), SHOW_TEXT("tz", tz, OR_NULL),
-    SHOW_INT("spread_ms", spread_ms), SHOW_INT("max_queues", max_queues),
+    SHOW_DURATION("spread_ms", spread_ms), SHOW_INT("max_queues", max_queues),
     SHOW_INT("max_recurrences", max_recurrences),
     SHOW_INT("max_connections", max_connections), SHOW_INT("requests", requests),
-    SHOW_INT("max_bytes", max_bytes), SHOW_INT("max_streams", max_streams),
-    SHOW_INT("max_leased", max_leased), { 0 },
+    SHOW_SIZE("max_bytes", max_bytes), SHOW_INT("max_streams", max_streams),
+    SHOW_SIZE("max_leased", max_leased), { 0 },
 };
 #undef OF
 #define OF struct tenant_view
 const struct shape_field tenant_fields[] = {
     SHOW_TEXT("tenant", name), SHOW_INT("pending", pending), SHOW_INT("running", running),
-    SHOW_INT("leased_bytes", leased_bytes), SHOW_INT("kept_bytes", kept_bytes), SHOW_INT("queues", queues), SHOW_INT("used_queues", used_queues),
+    SHOW_SIZE("leased_bytes", leased_bytes), SHOW_SIZE("kept_bytes", kept_bytes), SHOW_INT("queues", queues), SHOW_INT("used_queues", used_queues),
     SHOW_INT("recurrences", recurrences), SHOW_PART(settings, struct tenant_settings, setting_fields),
     SHOW_MOMENT("quiet_until_ms", quiet_until_ms, OR_NULL), { 0 },
 };

@@ -22,7 +22,7 @@ static const struct shape_field lease_job[] = {
 };
 
 static const struct shape_field lease_rest[] = {
-    SHOW_INT("lease_ms", lease_ms), SHOW_MOMENT("until_ms", until_ms),
+    SHOW_DURATION("lease_ms", lease_ms), SHOW_MOMENT("until_ms", until_ms),
     SHOW_BYTES("key", key, OR_NULL), SHOW_ALL(label_fields), SHOW_BYTES("order", order, OR_NULL),
     SHOW_TEXT("recurrence", recurrence, OR_NULL), SHOW_MOMENT("nominal_ms", nominal_ms, OR_NULL),
     { 0 },
@@ -34,7 +34,8 @@ const struct shape_field lease_fields[] = {
 #undef OF
 #define OF struct fail_result
 const struct shape_field fail_fields[] = {
-    SHOW_WORD("state", state, job_state_name), SHOW_MOMENT("at_ms", at_ms, OR_NULL), { 0 },
+    SHOW_WORD("state", state, job_state_name), SHOW_MOMENT("at_ms", at_ms, OR_NULL),
+    SHOW_INT("attempt", attempt), SHOW_INT("attempts", attempts), { 0 },
 };
 #undef OF
 #define OF struct extend_result

@@ -15,10 +15,30 @@ from shell import answer, get, ok, run, schedule
 
 # ---- Help and usage ----
 
-def test_help_names_every_verb_and_tool():
+def test_help_leads_with_everyday_commands_and_names_all():
     text = ok(belfry("help"))
-    for name in ["schedule", "lease", "complete", "cancel", "list", "work", "top", "bench", "check"]:
-        assert re.search(rf"^  {name} ", text, re.M), name
+    everyday, rest = text.split("All commands")
+    assert re.findall(r"^  (\w+) ", everyday, re.M)[:3] == ["schedule", "work", "list"]
+    assert len(everyday.splitlines()) < 16
+    every = ok(belfry("help", "all"))
+    for name in ["schedule", "lease", "complete", "cancel", "list", "work", "top", "bench", "check", "events"]:
+        assert re.search(rf"\b{name}\b", rest), name
+        assert re.search(rf"^  {name} ", every, re.M), name
+    alone = belfry()
+    assert alone.returncode == 2 and alone.stdout == text
+
+
+def test_help_fits_eighty_columns_and_speaks_of_flags():
+    for args in ([], ["all"], ["options"], ["exit-codes"], ["schedule"], ["tenant"], ["work"], ["bench"], ["token"]):
+        text = ok(belfry("help", *args))
+        assert max(map(len, text.splitlines())) <= 80, args
+    text = ok(belfry("help", "schedule"))
+    assert "Without --in and --at it is due at once" in text
+    assert "shown by lease and get" in " ".join(text.split())
+    assert "answers LIMIT" in " ".join(ok(belfry("help", "tenant")).split())  # an error, not --limit
+    assert "by id or by --key and --queue" in ok(belfry("help", "cancel"))
+    for command in ("schedule", "work"):
+        assert "--auth-file" in ok(belfry("help", command))
 
 
 @pytest.mark.parametrize("args", [("help", "schedule"), ("schedule", "--help"), ("schedule", "-h")])
@@ -40,6 +60,19 @@ def test_exit_codes_are_documented():
 
 @pytest.mark.parametrize("args,message", [
     (("shedule", "q"), "did you mean 'schedule'?"),
+    (("retry", "x"), "here that is: belfry redrive"),
+    (("enqueue", "q", "x"), "here that is: belfry schedule"),
+    (("delete", "x"), "here that is: belfry cancel"),
+    (("cron",), "here that is: belfry recur"),
+    (("schedule", "help"), "`belfry help schedule`"),
+    (("pause", "help"), "`belfry help pause`"),
+    (("stats", "--port", "abc"), "'abc' is not a port"),
+    (("stats", "--host", "h:x"), "expected a port from 1 to 65535 behind the host"),
+    (("stats", "--url", "ftp://h"), "expected belfry://HOST:PORT"),
+    (("list", "--fields", "id,nonsense"), "no field 'nonsense'"),
+    (("work", "q", "--shell", "true", "--", "true"), "two commands"),
+    (("work", "q", "--timeout", "0", "--", "true"), "no time at all"),
+    (("top", "--sort", "nonsense"), "is no column"),
     (("schedule", "q", "x", "--prio", "1"), "did you mean --priority?"),
     (("schedule", "q", "x", "--zzzzzz", "1"), "unknown option --zzzzzz"),
     (("schedule",), "no queue given"),
@@ -98,6 +131,17 @@ def test_completion_in_bash_completes_commands_options_and_values():
     assert complete("belfry", "tenant", "acme", "--maintenance", "") == ["no", "yes"]
 
 
+def test_completion_completes_the_names_of_queues(cli, shared_server, q):
+    schedule(cli, q, "x", "--in", "1h")
+    for words in (("schedule",), ("work",), ("list", "--queue")):
+        line = f"belfry --port {shared_server.port} {' '.join(words)} {q[:-1]}"
+        script = ok(belfry("completion", "bash")) + (
+            f"COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}\n"
+            "_belfry; printf '%s\\n' \"${COMPREPLY[@]}\"")
+        env = {**ENV, "PATH": f"{BUILD}:{ENV['PATH']}"}
+        assert q in subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=env).stdout.split()
+
+
 # ---- Verbs ----
 
 def test_a_job_is_scheduled_shown_and_cancelled(cli, q):
@@ -124,7 +168,7 @@ def test_options_may_come_first_and_positional_arguments_by_name(cli, q):
 def test_a_payload_comes_from_standard_input_or_a_file(cli, q, tmp_path):
     path = tmp_path / "payload"
     path.write_bytes(b"from a file\n")
-    assert get(cli, schedule(cli, q, "--in", "1h", input="from stdin\n"))["payload"] == "from stdin\n"
+    assert get(cli, schedule(cli, q, "--in", "1h", input="from stdin\n"))["payload"] == ""
     assert get(cli, schedule(cli, q, "-", "--in", "1h", input="dash"))["payload"] == "dash"
     assert get(cli, schedule(cli, q, "--payload", f"@{path}", "--in", "1h"))["payload"] == "from a file\n"
     assert get(cli, schedule(cli, q, "@home", "--in", "1h"))["payload"] == "@home"
@@ -160,6 +204,9 @@ def test_nothing_found_has_its_own_exit_code(cli, q):
     assert cli("lease", q).returncode == 4
     assert cli("get", "0" * 26).returncode == 4
     assert cli("cancel", "0" * 26).returncode == 4
+    assert cli("complete", "0" * 26, "1").returncode == 4
+    assert cli("recurrun", q).returncode == 4
+    assert cli("token", "revoke", q).returncode == 4
     result = cli("lease", q, "--json")
     assert result.returncode == 4 and json.loads(result.stdout) == []
     result = cli("get", "0" * 26, "--json")
@@ -170,7 +217,11 @@ def test_an_error_of_the_server_is_told_with_what_to_do_next(cli, q):
     schedule(cli, q, "x", "--key", "k", "--in", "1h")
     result = cli("schedule", q, "y", "--key", "k", "--ifexists", "reject", "--json")
     assert result.returncode == 1 and result.stdout == ""
-    assert result.stderr.startswith("belfry: KEYEXISTS: ")
+    problem = json.loads(result.stderr)
+    assert (problem["code"], problem["status"], problem["exit"]) == ("KEYEXISTS", 409, 1)
+    assert "--ifexists replace" in problem["hint"]
+    result = cli("schedule", q, "y", "--key", "k", "--ifexists", "reject")
+    assert result.returncode == 1 and result.stderr.startswith("belfry: KEYEXISTS: ")
     assert "--ifexists replace" in result.stderr
 
 

@@ -176,7 +176,7 @@ def test_a_deferral_survives_a_kill(make_server):
         id = w.call("SCHEDULE", "q", "x", "NOTIFY", "yes", "TENANT", "acme")
         assert w.lease("q", "TENANT", "acme") == []
         job = w.call("GET", id, "TENANT", "acme")
-    assert end <= job["deferred_until"] <= end + 300000
+    assert end <= job["deferred_until_ms"] <= end + 300000
     server.kill()
     server.start()
     with server.wire(3) as w:

@@ -166,19 +166,19 @@ def test_point_15_quiet_hours_put_notify_jobs_off_to_their_end(b, q, shared_serv
     id = b.call("SCHEDULE", q, "x", "NOTIFY", "yes", "TENANT", tenant)
     other = b.call("SCHEDULE", q, "x", "TENANT", tenant)
     explained = b.call("EXPLAIN", id, "TENANT", tenant)
-    assert (explained["reason"], explained["until_ms"], explained["deferred_until"]) == ("quiet_hours", end, None)
+    assert (explained["reason"], explained["until_ms"], explained["deferred_until_ms"]) == ("quiet_hours", end, None)
     assert [job["id"] for job in b.lease(q, "TENANT", tenant, "COUNT", 10)] == [other]
     worker = parked(shared_server, q, "TENANT", "*")
     job = b.call("GET", id, "TENANT", tenant)
-    assert (job["state"], job["deferred_until"], job["deferrals"], job["attempt"]) == ("scheduled", end, 1, 0)
+    assert (job["state"], job["deferred_until_ms"], job["deferrals"], job["attempt"]) == ("scheduled", end, 1, 0)
     (listed,) = [j for j in b.call("LIST", "QUEUE", q, "TENANT", tenant)["jobs"] if j["id"] == id]
-    assert (listed["deferred_until"], listed["deferrals"]) == (end, 1)
+    assert (listed["deferred_until_ms"], listed["deferrals"]) == (end, 1)
     explained = b.call("EXPLAIN", id, "TENANT", tenant)
     assert (explained["reason"], explained["until_ms"], explained["deferrals"]) == ("quiet_hours", end, 1)
     assert b.call("QUEUE", q, "TENANT", tenant)["total_deferred"] == 1
     # It stays so when quiet hours end, until it is rescheduled.
     b.call("TENANT", tenant, "QUIET", "")
-    assert b.call("GET", id, "TENANT", tenant)["deferred_until"] == end
+    assert b.call("GET", id, "TENANT", tenant)["deferred_until_ms"] == end
     b.call("RESCHEDULE", id, "TENANT", tenant)
     (job,) = worker.recv()
     assert job["id"] == id and job["attempt"] == 1
@@ -191,7 +191,7 @@ def test_point_15_a_spread_keeps_the_end_of_quiet_hours_from_being_a_herd(b, q):
     b.call("TENANT", tenant, "QUIET", windows, "SPREAD", "10m")
     ids = b.pipeline([("SCHEDULE", q, "x", "NOTIFY", "yes", "TENANT", tenant) for _ in range(50)])
     assert b.lease(q, "TENANT", tenant) == []
-    moments = [b.call("GET", id, "TENANT", tenant)["deferred_until"] for id in ids]
+    moments = [b.call("GET", id, "TENANT", tenant)["deferred_until_ms"] for id in ids]
     assert all(end <= at <= end + 600000 for at in moments) and max(moments) - min(moments) > 60000
 
 

@@ -455,7 +455,7 @@ def test_command_line(server, tmp_path):
     assert "worker" in out.stdout and "acme" in out.stdout
     assert with_auth(root, *port, "token", "revoke", "w").returncode == 0
     out = with_auth(root, *port, "token", "revoke", "w")
-    assert out.returncode == 1 and "there is no token w" in out.stderr
+    assert out.returncode == 4 and "there is no token w" in out.stderr
     assert with_auth(root, *port, "token", "burn").returncode == 2
     for driver in ("belfry", "belfry-full"):
         out = with_auth(root, *port, "--json", "bench", "--driver", driver, "--op", "schedule", "--jobs", "200")

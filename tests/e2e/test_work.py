@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`belfry work`, which runs a command for each job."""
+import json
 import os
 import signal
 import time
@@ -80,10 +81,10 @@ def test_exit_status_75_gives_the_job_back_for_ten_seconds(cli, work, q):
 
 
 def test_a_large_payload_that_is_not_read_does_no_harm(cli, work, q):
-    ids = [schedule(cli, q, input="x" * 900000) for _ in range(2)]
+    ids = [schedule(cli, q, "-", input="x" * 900000) for _ in range(2)]
     assert work(q, "--drain", "-j", "2", "--", "true").wait()[0] == 0
     assert all(get(cli, id)["state"] == "done" for id in ids)
-    id = schedule(cli, q, input="x" * 900000)
+    id = schedule(cli, q, "-", input="x" * 900000)
     assert work(q, "--once", "--result", "--", "wc", "-c").wait()[0] == 0
     assert get(cli, id)["result"].strip() == "900000"
 
@@ -223,3 +224,49 @@ def test_work_outlives_the_server(make_server, work, q, tmp_path):
     w.signal()
     code, _, err = w.wait()
     assert code == 0 and "the server is away" in err and "the server is back" in err
+
+
+# ---- What it says ----
+
+def test_work_says_what_it_does_and_what_happens_next(cli, work, q):
+    schedule(cli, q, "x", "--attempts", "2", "--backoff", "fixed:100ms")
+    w = work(q, "--", "sh", "-c", "exit 3")
+    wait_for(lambda: ", dead" in w.said(), what="both attempts have failed")
+    w.signal()
+    code, _, err = w.wait()
+    lines = err.splitlines()
+    assert code == 0 and f"working on {q} at" in lines[0]
+    assert "exit status 3; attempt 1 of 2, retry in" in lines[1]
+    assert lines[2].endswith("exit status 3; attempt 2 of 2, dead")
+    assert lines[-1].endswith("0 done, 2 failed, 1 dead")
+
+
+def test_a_command_that_runs_for_too_long_is_ended_and_its_attempt_fails(cli, work, q):
+    id = schedule(cli, q, "x", "--attempts", "1")
+    code, _, err = work(q, "--once", "--timeout", "300ms", "--shell", "echo begun >&2; sleep 300; true").wait()
+    assert code == 1 and "timed out after 300ms; attempt 1 of 1, dead" in err
+    job = get(cli, id)
+    assert job["state"] == "dead" and job["error"] == "timed out after 300ms: begun"
+
+
+def test_work_speaks_json(cli, work, q):
+    good, bad = schedule(cli, q, "good"), schedule(cli, q, "bad", "--attempts", "1")
+    code, out, err = work(q, "--drain", "--json", "--shell", "read word; echo $word; echo to stderr >&2; test $word = good").wait()
+    assert (code, out) == (0, "good\nbad\n")
+    events = [json.loads(line) for line in err.splitlines()]
+    assert [e["event"] for e in events] == ["started", "output", "done", "output", "failed", "stopped"]
+    assert events[2]["id"] == good and events[1]["text"] == "to stderr"
+    failed = events[4]
+    assert (failed["id"], failed["state"], failed["attempt"], failed["attempts"]) == (bad, "dead", 1, 1)
+    assert failed["error"] == "exit status 1: to stderr"
+    assert (events[-1]["done"], events[-1]["failed"], events[-1]["dead"]) == (1, 1, 1)
+
+
+def test_lines_of_several_commands_have_the_id_of_their_job(cli, work, q):
+    ids = [schedule(cli, q, str(i)) for i in range(2)]
+    code, out, err = work(q, "--drain", "-j", "2", "--shell", "cat; echo; printf unended; echo e >&2").wait()
+    assert code == 0
+    assert sorted(out.splitlines()) == sorted(line for i, id in enumerate(ids) for line in (f"{id} | {i}", f"{id} | unended"))
+    assert all(f"{id} | e" in err for id in ids)
+    schedule(cli, q, "x")
+    assert work(q, "--drain", "-j", "2", "--no-prefix", "--", "cat").wait()[1] == "x"

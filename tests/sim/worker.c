@@ -253,16 +253,22 @@ static void check_failed(struct world *w, const struct request *r, const struct 
           job_state_name(expected));
     world_adopt(w);
     const struct model_job *job = model_find(&w->model, r->id);
-    if (expected == JOB_SCHEDULED)
-        CHECK(is->at_ms == job->at_ms, "FAIL: again at %" PRId64 ", expected %" PRId64, is->at_ms,
-              job->at_ms);
+    if (expected != JOB_SCHEDULED)
+        return;
+    CHECK(is->at_ms == job->at_ms, "FAIL: again at %" PRId64 ", expected %" PRId64, is->at_ms,
+          job->at_ms);
+    /* A job that was replaced meanwhile counts anew. */
+    CHECK(job->attempt == 0 ||
+              (is->attempt == job->attempt && (is->attempts == 0 || is->attempt < is->attempts)),
+          "FAIL: attempt %" PRId64 " of %" PRId64 ", expected %u", is->attempt, is->attempts,
+          job->attempt);
 }
 
 static bool fail(struct world *w, const struct request *r)
 {
     char text[TEXT_MAX];
     enum job_state expected = JOB_STATE_COUNT;
-    struct fail_result is = { JOB_STATE_COUNT, 0 };
+    struct fail_result is = { .state = JOB_STATE_COUNT };
     int err;
 
     request_enter(w, r);

@@ -230,6 +230,7 @@ int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str e
     if (err)
         return err;
     struct queue *q = j->queue;
+    int64_t attempt = j->attempt, attempts = job_attempts(j);
     count_runtime(e, j);
     err = attempt_fail(e, j, ATTEMPT_FAILED, cut(error, ERROR_MAX_BYTES), retry_ms, final);
     if (err)
@@ -240,6 +241,8 @@ int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str e
     if (ret->state == JOB_READY)
         ret->state = JOB_SCHEDULED;
     ret->at_ms = ret->state == JOB_SCHEDULED ? j->timer.at_ms : 0;
+    ret->attempt = attempt;
+    ret->attempts = attempts;
     return 0;
 }
 

@@ -111,8 +111,13 @@ static void formatted_durations_parse_back(void **state)
         int64_t ms;
         const char *text;
     } rows[] = {
-        { 0, "0ms" },         { 1, "1ms" },        { 1500, "1s500ms" },
-        { 5400000, "1h30m" }, { 604800000, "1w" }, { TIME_DURATION_MAX, "418985w1d23h59m59s999ms" },
+        { 0, "0ms" },
+        { 1, "1ms" },
+        { 1500, "1s500ms" },
+        { 5400000, "1h30m" },
+        { 604800000, "1w" },
+        { 2592000000, "30d" },
+        { TIME_DURATION_MAX, "2932896d23h59m59s999ms" },
     };
     char text[TIME_TEXT];
     (void)state;

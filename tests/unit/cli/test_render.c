@@ -124,7 +124,7 @@ static void moments_durations_and_sizes_are_for_people(void **state)
                 "due        2026-11-15T21:35:17.307+00:00 (in 3m)\n"
                 "until      2026-11-15T21:32:15+00:00 (2s ago)\n"
                 "start      2026-11-15T21:32:17.307+00:00 (now)\n"
-                "lease      1m30s\n"
+                "lease      1m 30s\n"
                 "rss_bytes  2.50 MiB\n"
                 "attempt    3\n");
 }
@@ -133,12 +133,96 @@ static void moments_of_all_replies_are_known(void **state)
 {
     (void)state;
     assert_text(STR("%4\r\n$7\r\nnext_ms\r\n:1794778517307\r\n$9\r\nedited_ms\r\n:1794778335000\r\n"
-                    "$14\r\ndeferred_until\r\n:1794778337307\r\n$9\r\nspread_ms\r\n:60000\r\n"),
+                    "$17\r\ndeferred_until_ms\r\n:1794778337307\r\n$9\r\nspread_ms\r\n:60000\r\n"),
                 0,
                 "next            2026-11-15T21:35:17.307+00:00 (in 3m)\n"
                 "edited          2026-11-15T21:32:15+00:00 (2s ago)\n"
                 "deferred_until  2026-11-15T21:32:17.307+00:00 (now)\n"
                 "spread          1m\n");
+}
+
+static void durations_are_short(void **state)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } rows[] = {
+        { 0, "0ms" },
+        { 999, "999ms" },
+        { 1000, "1s" },
+        { 1985, "1.99s" },
+        { 2500, "2.5s" },
+        { 59994, "59.99s" },
+        { 59995, "1m" },
+        { 242118, "4m 2s" },
+        { 5400000, "1h 30m" },
+        { 2592000000, "30d" },
+        { 694861000, "8d 1h 1m 1s" },
+        { -1500, "-1.5s" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(field_duration(rows[i].ms).text, rows[i].text);
+    assert_true(strlen(field_duration(INT64_MIN).text) > 0);
+}
+
+static void microseconds_and_limits_of_bytes_are_known_by_their_fields(void **state)
+{
+    (void)state;
+    assert_text(STR("%5\r\n$12\r\nfetch_p50_us\r\n:640\r\n$12\r\nfetch_p99_us\r\n:1985\r\n"
+                    "$12\r\nfetch_max_us\r\n:2500000\r\n$10\r\nmax_leased\r\n:1048576\r\n"
+                    "$18\r\nkept_bytes_refused\r\n:2048\r\n"),
+                0,
+                "fetch_p50_us        640µs\n"
+                "fetch_p99_us        1.99ms\n"
+                "fetch_max_us        2.5s\n"
+                "max_leased          1.00 MiB\n"
+                "kept_bytes_refused  2048\n");
+}
+
+/* Two jobs, with the fields of a list. */
+#define JOBS                                                                              \
+    "*2\r\n%4\r\n$2\r\nid\r\n$1\r\n1\r\n$5\r\nqueue\r\n$1\r\nq\r\n$6\r\ndue_ms\r\n"       \
+    ":1794778335000\r\n$5\r\nerror\r\n_\r\n%4\r\n$2\r\nid\r\n$1\r\n2\r\n$5\r\nqueue\r\n$" \
+    "1\r\nr\r\n"                                                                          \
+    "$6\r\ndue_ms\r\n:1794778338307\r\n$5\r\nerror\r\n$3\r\nbad\r\n"
+
+static void assert_shown(struct render r, const char *expected)
+{
+    struct resp_values v = reply_of(STR(JOBS));
+    struct buf out = { 0 };
+    r.now_ms = NOW;
+    render_value(&out, &v, 0, &r);
+    buf_append(&out, "", 1);
+    assert_string_equal(out.ptr, expected);
+    buf_fini(&out);
+    resp_values_fini(&v);
+}
+
+static void a_table_shows_the_columns_that_are_asked_for(void **state)
+{
+    (void)state;
+    assert_shown((struct render){ .columns = "id,due,nonsense" },
+                 "id  due\n1   2026-11-15T21:32:15+00:00\n2   2026-11-15T21:32:18.307+00:00\n");
+    assert_shown((struct render){ .columns = "id", .fields = "queue,id" },
+                 "queue  id\nq      1\nr      2\n");
+    assert_shown((struct render){ .fields = "due_ms,error", .no_header = true, .width = 80 },
+                 "2026-11-15T21:32:15+00:00 (2s ago)     -\n"
+                 "2026-11-15T21:32:18.307+00:00 (in 1s)  bad\n");
+    assert_shown((struct render){ .columns = "id", .width = 80 },
+                 "id\n1\n2\n(3 more fields: --wide shows all, --fields a,b some)\n");
+}
+
+static void json_has_the_fields_that_are_asked_for(void **state)
+{
+    struct resp_values v = reply_of(STR(JOBS));
+    struct buf out = { 0 };
+    (void)state;
+    json_put_fields(&out, &v, 0, "due,id");
+    assert_true(str_eq(buf_view(&out), STR("[{\"id\":\"1\",\"due_ms\":1794778335000},"
+                                           "{\"id\":\"2\",\"due_ms\":1794778338307}]")));
+    buf_fini(&out);
+    resp_values_fini(&v);
 }
 
 static void moments_are_shown_in_the_local_zone(void **state)
@@ -250,7 +334,7 @@ static void a_table_that_is_too_wide_leaves_out_what_says_least(void **state)
         "queue     ready\n"
         "aaaaaaaa      1\n"
         "bbbbbbbb      2\n"
-        "(2 more fields: use a wider terminal or --json)\n");
+        "(2 more fields: --wide shows all, --fields a,b some)\n");
 }
 
 static void later_pages_keep_the_layout_of_the_first(void **state)
@@ -283,6 +367,10 @@ int main(void)
         cmocka_unit_test(a_map_is_aligned_lines_without_those_that_say_nothing),
         cmocka_unit_test(moments_durations_and_sizes_are_for_people),
         cmocka_unit_test(moments_of_all_replies_are_known),
+        cmocka_unit_test(durations_are_short),
+        cmocka_unit_test(microseconds_and_limits_of_bytes_are_known_by_their_fields),
+        cmocka_unit_test(a_table_shows_the_columns_that_are_asked_for),
+        cmocka_unit_test(json_has_the_fields_that_are_asked_for),
         cmocka_unit_test(moments_are_shown_in_the_local_zone),
         cmocka_unit_test(an_array_of_maps_is_a_table),
         cmocka_unit_test(whose_it_is_stands_there_if_it_is_not_all_the_default_tenants),

@@ -171,9 +171,10 @@ static void note_same(const struct shape *s, const struct shape_field *f)
     if (!str_eq(f->name, looked_for->name))
         return;
     found += s == looked_in;
-    if ((f->type == SHAPE_MOMENT) != (looked_for->type == SHAPE_MOMENT))
-        fail_msg("%.*s is a moment in one of %s and %s only", STR_ARG(f->name), s->name,
-                 looked_in->name);
+    if (f->type != looked_for->type && shape_is_number(f->type) &&
+        shape_is_number(looked_for->type))
+        fail_msg("%.*s is a number of one kind in %s and of another in %s", STR_ARG(f->name),
+                 s->name, looked_in->name);
 }
 
 static void look_for(const struct shape *s, const struct shape_field *f)
@@ -199,7 +200,7 @@ static void check_row(const struct shape *s, const struct shape_field *f)
     size_t i = 0;
 
     if (f->metric)
-        assert_true(f->help && (f->type == SHAPE_INT || f->type == SHAPE_MOMENT));
+        assert_true(f->help && shape_is_number(f->type));
     else
         assert_true(f->name.len > 0);
     if (f->type != SHAPE_MAPS)
@@ -216,17 +217,35 @@ static void every_row_is_whole(void **state)
     each_field(check_row);
 }
 
-static void moments_are_known_by_name(void **state)
+static void check_unit(const struct shape *s, const struct shape_field *f)
+{
+    bool ms = f->name.len > 3 && memcmp(f->name.ptr + f->name.len - 3, "_ms", 3) == 0;
+
+    if (shape_is_number(f->type) && f->name.len &&
+        ms != (f->type == SHAPE_MOMENT || f->type == SHAPE_DURATION))
+        fail_msg("%s: the name %.*s does not fit its unit", s->name, STR_ARG(f->name));
+}
+
+static void milliseconds_and_nothing_else_have_ms_in_their_name(void **state)
 {
     (void)state;
-    assert_true(shape_is_moment(STR("due_ms")));
-    assert_true(shape_is_moment(STR("next_ms")));
-    assert_true(shape_is_moment(STR("quiet_until_ms")));
-    assert_true(shape_is_moment(STR("deferred_until")));
-    assert_false(shape_is_moment(STR("lease_ms")));
-    assert_false(shape_is_moment(STR("lateness_p99_ms")));
-    assert_false(shape_is_moment(STR("due")));
-    assert_false(shape_is_moment(STR("")));
+    each_field(check_unit);
+}
+
+static void the_type_of_a_number_is_known_by_its_name(void **state)
+{
+    (void)state;
+    assert_int_equal(shape_type_of(STR("due_ms")), SHAPE_MOMENT);
+    assert_int_equal(shape_type_of(STR("next_ms")), SHAPE_MOMENT);
+    assert_int_equal(shape_type_of(STR("quiet_until_ms")), SHAPE_MOMENT);
+    assert_int_equal(shape_type_of(STR("deferred_until_ms")), SHAPE_MOMENT);
+    assert_int_equal(shape_type_of(STR("lease_ms")), SHAPE_DURATION);
+    assert_int_equal(shape_type_of(STR("lateness_p99_ms")), SHAPE_DURATION);
+    assert_int_equal(shape_type_of(STR("fetch_p99_us")), SHAPE_MICROS);
+    assert_int_equal(shape_type_of(STR("max_leased")), SHAPE_SIZE);
+    assert_int_equal(shape_type_of(STR("kept_bytes_refused")), SHAPE_INT);
+    assert_int_equal(shape_type_of(STR("due")), SHAPE_END);
+    assert_int_equal(shape_type_of(STR("")), SHAPE_END);
 }
 
 static int teardown(void **state)
@@ -244,7 +263,8 @@ int main(void)
         cmocka_unit_test(every_field_counts),
         cmocka_unit_test(a_name_is_there_once_and_means_the_same_everywhere),
         cmocka_unit_test(every_row_is_whole),
-        cmocka_unit_test(moments_are_known_by_name),
+        cmocka_unit_test(milliseconds_and_nothing_else_have_ms_in_their_name),
+        cmocka_unit_test(the_type_of_a_number_is_known_by_its_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, teardown);
