@@ -5,7 +5,6 @@ SOURCES = $(shell find src bench tests scripts -name '*.[ch]')
 .PHONY: run build test test-long fuzz bench install lint format docs docs-check clean
 
 run: build
-	@[ ! -t 2 ] || export BELFRY_LOG_FORMAT=$${BELFRY_LOG_FORMAT:-text}; \
 	BELFRY_GREETING=1 exec build/belfryd
 
 build:
