@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the reference pages that follow from tables in the code: `gendocs DIR` writes them,
- * `gendocs --check DIR` answers 1 if what is there differs. The same code gives the same bytes.
+ * `gendocs --check DIR` answers 1 if what is there differs. `gendocs --man DIR` writes manual pages
+ * and a sample of the configuration, which are installed. The same code gives the same bytes.
  */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/program.h"
+#include "genman.h"
 #include "record/record_cold.h"
 #include "server/option.h"
 #include "verbs/verb.h"
@@ -503,14 +506,39 @@ static void put_records(struct buf *out)
 
 /* ---- Files ---- */
 
-static const struct {
+static void put_sample(struct buf *out)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    if (f) {
+        options_print_sample(f);
+        fclose(f);
+        buf_append(out, text, size);
+    }
+    free(text);
+}
+
+struct page {
     const char *name;
     void (*put)(struct buf *out);
-} pages[] = {
+};
+
+static const struct page pages[] = {
     { "protocol.md", put_protocol },
     { "configuration.md", put_configuration },
     { "cli.md", put_cli },
     { "internals/records.md", put_records },
+    { 0 },
+};
+
+static const struct page installed[] = {
+    { "belfry.1", man_belfry },
+    { "belfryd.8", man_belfryd },
+    { "belfry.ini.5", man_belfry_ini },
+    { "belfry.ini", put_sample },
+    { 0 },
 };
 
 static bool is_there(const char *path, struct str want)
@@ -544,17 +572,18 @@ static bool write_page(const char *path, struct str text)
 int main(int argc, char **argv)
 {
     bool check = argc == 3 && strcmp(argv[1], "--check") == 0, ok = true;
+    bool man = argc == 3 && strcmp(argv[1], "--man") == 0;
 
-    if (argc != 2 && !check) {
-        fputs("usage: gendocs [--check] DIR\n", stderr);
+    if (argc != 2 && !check && !man) {
+        fputs("usage: gendocs [--check | --man] DIR\n", stderr);
         return 2;
     }
-    for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+    for (const struct page *p = man ? installed : pages; p->name; p++) {
         struct buf page = { 0 };
         char path[4096];
 
-        snprintf(path, sizeof(path), "%s/%s", argv[argc - 1], pages[i].name);
-        pages[i].put(&page);
+        snprintf(path, sizeof(path), "%s/%s", argv[argc - 1], p->name);
+        p->put(&page);
         if (!check) {
             ok = write_page(path, buf_view(&page)) && ok;
         } else if (!is_there(path, buf_view(&page))) {
