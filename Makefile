@@ -2,11 +2,10 @@
 PREFIX ?= /usr/local
 SOURCES = $(shell find src bench tests scripts -name '*.[ch]')
 .DEFAULT_GOAL = build
-.PHONY: run build test test-long fuzz bench install lint format docs docs-check clean
+.PHONY: run build test test-long fuzz bench install uninstall lint format docs docs-check clean
 
 run: build
-	@[ ! -t 2 ] || export BELFRY_LOG_FORMAT=$${BELFRY_LOG_FORMAT:-text}; \
-	BELFRY_GREETING=1 exec build/belfryd
+	@BELFRY_GREETING=1 exec build/belfryd
 
 build:
 	@scripts/setup
@@ -34,8 +33,15 @@ bench: build
 	bench/http
 	bench/worst
 
-install: build
-	cmake --install build --prefix $(PREFIX)
+# PREFIX=/usr says where to, DESTDIR=/tmp/package below what, and STRIP=1 leaves the symbols out.
+install:
+	@scripts/setup
+	@scripts/build release belfryd belfry share
+	cmake --install build --prefix $(PREFIX) $(if $(STRIP),--strip)
+
+# What the last `make install` installed. Data and /etc/belfry stay.
+uninstall:
+	@scripts/uninstall build/install_manifest.txt $(PREFIX)
 
 lint:
 	@scripts/setup test

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the reference pages that follow from tables in the code: `gendocs DIR` writes them,
- * `gendocs --check DIR` answers 1 if what is there differs. The same code gives the same bytes.
+ * `gendocs --check DIR` answers 1 if what is there differs. `gendocs --man DIR` writes manual pages
+ * and a sample of the configuration, which are installed. The same code gives the same bytes.
  */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/program.h"
+#include "genman.h"
 #include "record/record_cold.h"
 #include "server/option.h"
 #include "verbs/verb.h"
@@ -258,12 +261,22 @@ static const char configuration_intro[] =
     "Every option has a default, so `belfryd` alone is enough. An option is set in a file\n"
     "(`belfryd --config FILE`, lines of `name = value`, `#` or `;` for comments), in the\n"
     "environment, or as a flag. Flags override the environment, which overrides the file.\n"
-    "If the server does not accept a value, it does not start, and its message names the\n"
-    "option. For example, these three set one option:\n"
+    "For example, these three set one option:\n"
     "\n"
     "    memory = 1GiB                     in the file\n"
     "    BELFRY_MEMORY=1GiB belfryd        in the environment\n"
     "    belfryd --memory 1GiB             as a flag\n"
+    "\n"
+    "If the server does not accept a value, it does not start, and its messages name all\n"
+    "wrong options. A variable `BELFRY_…` that is no option is ignored, with a warning in\n"
+    "the log. `belfryd --check-config` checks the file, the environment and the flags,\n"
+    "shows all values, and says where each comes from. With a dash before its name\n"
+    "(`--config -/etc/belfry/belfry.ini`), the file may be missing. In a file, a comment\n"
+    "behind a value begins with ` ;`.\n"
+    "\n"
+    "Sizes have units: `1K` and `1KiB` are 1024 bytes, `1KB` is 1000 bytes. `M`, `G` and\n"
+    "`T` follow in the same way, and a number alone is bytes. So `memory = 512M` is 512 MiB.\n"
+    "Durations are such as `500ms`, `30s`, `5m`, `12h`, `90d` or `1h30m`.\n"
     "\n"
     "SIGHUP reads the file again. The server takes over the options that can change while\n"
     "it runs. For each other option that changed, the log says that it needs a restart.\n"
@@ -511,14 +524,39 @@ static void put_records(struct buf *out)
 
 /* ---- Files ---- */
 
-static const struct {
+static void put_sample(struct buf *out)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    if (f) {
+        options_print_sample(f);
+        fclose(f);
+        buf_append(out, text, size);
+    }
+    free(text);
+}
+
+struct page {
     const char *name;
     void (*put)(struct buf *out);
-} pages[] = {
+};
+
+static const struct page pages[] = {
     { "protocol.md", put_protocol },
     { "configuration.md", put_configuration },
     { "cli.md", put_cli },
     { "internals/records.md", put_records },
+    { 0 },
+};
+
+static const struct page installed[] = {
+    { "belfry.1", man_belfry },
+    { "belfryd.8", man_belfryd },
+    { "belfry.ini.5", man_belfry_ini },
+    { "belfry.ini", put_sample },
+    { 0 },
 };
 
 static bool is_there(const char *path, struct str want)
@@ -552,17 +590,18 @@ static bool write_page(const char *path, struct str text)
 int main(int argc, char **argv)
 {
     bool check = argc == 3 && strcmp(argv[1], "--check") == 0, ok = true;
+    bool man = argc == 3 && strcmp(argv[1], "--man") == 0;
 
-    if (argc != 2 && !check) {
-        fputs("usage: gendocs [--check] DIR\n", stderr);
+    if (argc != 2 && !check && !man) {
+        fputs("usage: gendocs [--check | --man] DIR\n", stderr);
         return 2;
     }
-    for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+    for (const struct page *p = man ? installed : pages; p->name; p++) {
         struct buf page = { 0 };
         char path[4096];
 
-        snprintf(path, sizeof(path), "%s/%s", argv[argc - 1], pages[i].name);
-        pages[i].put(&page);
+        snprintf(path, sizeof(path), "%s/%s", argv[argc - 1], p->name);
+        p->put(&page);
         if (!check) {
             ok = write_page(path, buf_view(&page)) && ok;
         } else if (!is_there(path, buf_view(&page))) {

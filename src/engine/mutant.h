@@ -62,6 +62,7 @@
     X(EVENT_LOST, "a retry is not told to those who listen")                \
     X(OCCURRENCE_OFF, "a recurrence leaves its first nominal time out")     \
     X(MISSED_EARLY, "an occurrence is missed a millisecond early")          \
+    X(SKIPS_UNCOUNTED, "occurrences that were left out are not counted")    \
     X(LEDGER_WRONG, "the ledger has skipped occurrences up to a wrong one") \
     X(SUMMER_IGNORED, "rules are expanded without summer time")             \
     X(FORGOTTEN_EARLY, "ended jobs on disk are forgotten a minute early")   \

@@ -97,6 +97,9 @@ const char *hold_text(enum hold h);
     X(cancelled, "jobs cancelled")                              \
     X(expired, "jobs that were not started in time")            \
     X(deferred, "jobs that quiet hours put off")                \
+    X(recurred, "occurrences of recurrences that were made")    \
+    X(missed, "occurrences whose time had passed")              \
+    X(skipped, "occurrences that overlap or a limit left out")  \
     X(history_dropped, "ended jobs forgotten before their time, for want of room")
 
 struct counters {
@@ -115,6 +118,8 @@ struct queue_view {
     const struct hist *runtime;  /* ms: end of attempt - its start */
     const struct hist *wait;     /* ms: how long a LEASE waited until it got jobs */
     enum hold hold;
+    int64_t oldest_ms;  /* since when the oldest job that is ready waits; -1: none is ready */
+    int64_t success_ms; /* when a job last completed; 0: never since the engine was made */
 };
 
 struct engine_stats {

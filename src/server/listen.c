@@ -186,10 +186,11 @@ int listen_open(struct server *s)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
     struct addrinfo *found;
-    char port[LOG_NUMBER];
+    char port[16];
     int err;
 
-    err = getaddrinfo(s->options.bind, log_number(s->options.port, port), &hints, &found);
+    snprintf(port, sizeof(port), "%d", (int)s->options.port);
+    err = getaddrinfo(s->options.bind, port, &hints, &found);
     if (err)
         return listen_fail(s, "cannot resolve the address to bind to", gai_strerror(err));
     err = bind_to(s, found);
@@ -201,8 +202,9 @@ int listen_open(struct server *s)
     s->listener.data = s;
     listen_resume(s);
     s->port = port_of(s->listen_fd);
-    log_number(s->port, port);
-    log_info(&s->log, "listening", "bind", s->options.bind, "port", port, "data", s->options.data);
+    snprintf(port, sizeof(port), "%d", s->port);
+    log_info(&s->log, "listening", "bind", s->options.bind, "port", LOG_INT(s->port), "data",
+             s->options.data);
     return s->options.port_file[0] ? write_port_file(s, port) : 0;
 }
 

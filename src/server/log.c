@@ -12,9 +12,18 @@
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
 
-static void put_name(struct buf *b, int64_t format, const char *name)
+#define NUMBER_MARK '\x01' /* the first byte of a number: see LOG_INT */
+
+static bool is_text(const struct log *l)
 {
-    buf_printf(b, format == LOG_FORMAT_TEXT ? " %s=" : b->len > 1 ? ",\"%s\":" : "\"%s\":", name);
+    int64_t format = l->options->log.format;
+
+    return format == LOG_FORMAT_TEXT || (format == LOG_FORMAT_AUTO && l->terminal);
+}
+
+static void put_name(struct buf *b, bool text, const char *name)
+{
+    buf_printf(b, text ? " %s=" : b->len > 1 ? ",\"%s\":" : "\"%s\":", name);
 }
 
 /* Whether a text can stand in a line for people as it is. */
@@ -65,18 +74,36 @@ static void put_json(struct buf *b, struct str text)
     buf_fini(&clean);
 }
 
-static void put_field(struct buf *b, int64_t format, const char *name, struct str text)
+static void put_field(struct buf *b, bool text, const char *name, struct str value)
 {
-    put_name(b, format, name);
-    if (format == LOG_FORMAT_TEXT)
-        put_quoted(b, text);
+    put_name(b, text, name);
+    if (text)
+        put_quoted(b, value);
     else
-        put_json(b, text);
+        put_json(b, value);
+}
+
+/* Whether it is a number of log_number, and not a text of another origin that begins like one. */
+static bool is_number(const char *value)
+{
+    const char *digits = value + 1 + (value[0] && value[1] == '-');
+
+    return value[0] == NUMBER_MARK && *digits && strspn(digits, "0123456789") == strlen(digits);
+}
+
+static void put_value(struct buf *b, bool text, const char *name, const char *value)
+{
+    if (!is_number(value)) {
+        put_field(b, text, name, str_of(value));
+        return;
+    }
+    put_name(b, text, name);
+    buf_text(b, value + 1);
 }
 
 const char *log_number(int64_t v, char buf[LOG_NUMBER])
 {
-    snprintf(buf, LOG_NUMBER, "%lld", (long long)v);
+    snprintf(buf, LOG_NUMBER, "%c%lld", NUMBER_MARK, (long long)v);
     return buf;
 }
 
@@ -86,19 +113,19 @@ static void line_begin(const struct log *l, enum option_log_level level, const c
     char now[TIME_TEXT];
 
     time_format_moment(time_wall_ms(), now);
-    if (l->options->log.format == LOG_FORMAT_TEXT) {
+    if (is_text(l)) {
         buf_printf(b, "%s %-5s %s", now, level_names[level], message);
         return;
     }
     buf_text(b, "{");
-    put_field(b, l->options->log.format, "time", str_of(now));
-    put_field(b, l->options->log.format, "level", str_of(level_names[level]));
-    put_field(b, l->options->log.format, "message", str_of(message));
+    put_field(b, false, "time", str_of(now));
+    put_field(b, false, "level", str_of(level_names[level]));
+    put_field(b, false, "message", str_of(message));
 }
 
 static void line_close(const struct log *l, struct buf *b)
 {
-    buf_text(b, l->options->log.format == LOG_FORMAT_TEXT ? "\n" : "}\n");
+    buf_text(b, is_text(l) ? "\n" : "}\n");
 }
 
 /* Tells how many lines were lost, in front of the first line that has room again. False: there is
@@ -111,7 +138,7 @@ static bool tell_lost(const struct log *l)
     if (l->writer->told == l->writer->lost)
         return true;
     line_begin(l, LOG_LEVEL_WARN, "log lines were lost: nobody read them in time", &b);
-    put_name(&b, l->options->log.format, "lines");
+    put_name(&b, is_text(l), "lines");
     buf_int(&b, (int64_t)(l->writer->lost - l->writer->told));
     line_close(l, &b);
     told = !b.failed && logwriter_put(l->writer, buf_view(&b));
@@ -149,7 +176,7 @@ void log_line(const struct log *l, enum option_log_level level, const char *mess
     line_begin(l, level, message, &b);
     va_start(args, message);
     while ((name = va_arg(args, const char *)))
-        put_field(&b, l->options->log.format, name, str_of(va_arg(args, const char *)));
+        put_value(&b, is_text(l), name, va_arg(args, const char *));
     va_end(args);
     line_end(l, &b);
 }
@@ -164,9 +191,9 @@ void log_each(const struct log *l, enum option_log_level level, const char *mess
     line_begin(l, level, message, &b);
     for (size_t i = 0; i < n; i++) {
         if (fields[i].text.ptr) {
-            put_field(&b, l->options->log.format, fields[i].name, fields[i].text);
+            put_field(&b, is_text(l), fields[i].name, fields[i].text);
         } else {
-            put_name(&b, l->options->log.format, fields[i].name);
+            put_name(&b, is_text(l), fields[i].name);
             buf_int(&b, fields[i].number);
         }
     }
@@ -195,6 +222,7 @@ void log_sweep(const struct log *l, int64_t mono_ms)
 
 void log_start(struct log *l)
 {
+    l->terminal = isatty(STDERR_FILENO);
     l->rate = calloc(1, sizeof(*l->rate));
     l->writer = logwriter_new(STDERR_FILENO, LOGWRITER_BYTES);
 }

@@ -16,6 +16,7 @@ struct log {
     const struct options *options; /* The log follows log_level and log_format. */
     struct logwriter *writer;      /* NULL: the loop writes lines itself. */
     struct lograte *rate;          /* NULL: the log takes any number of lines. */
+    bool terminal;                 /* People read it: log_format `auto` means text. */
 };
 
 /* Starts the thread that writes. Without memory or a thread for that, the loop writes itself. */
@@ -46,7 +47,8 @@ void log_fields(const struct log *l, enum option_log_level level, const char *me
 void log_each(const struct log *l, enum option_log_level level, const char *message,
               const struct log_field *fields, size_t n);
 
-/* A number as a field's value of log_line; the text lasts as long as the caller's block. */
+/* A number as a field's value of log_line, which has no quotes in JSON. The text lasts as long as
+ * the caller's block. Its first byte tells the log that it is a number. */
 #define LOG_NUMBER 24
 #define LOG_INT(v) log_number((int64_t)(v), (char[LOG_NUMBER]){ 0 })
 const char *log_number(int64_t v, char buf[LOG_NUMBER]);

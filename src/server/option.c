@@ -9,14 +9,31 @@
 
 #define OPTION_FILE_MAX ((size_t)1 << 20)
 
+/* Adds a line. Lines that do not fit are counted, and one line says how many. */
 __attribute__((format(printf, 3, 4))) static int option_fail(struct option_error *err, int code,
                                                              const char *format, ...)
 {
+    char line[OPTION_ERROR_LINE];
+    size_t used = strlen(err->text);
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    err->code = err->code ? err->code : code;
+    if (err->more == 0 && used + strlen(line) + 2 <= sizeof err->text - OPTION_ERROR_REST) {
+        snprintf(err->text + used, sizeof err->text - used, "%s%s", used ? "\n" : "", line);
+        err->end = strlen(err->text);
+    } else {
+        snprintf(err->text + err->end, sizeof err->text - err->end, "\nand %zu more errors",
+                 ++err->more);
+    }
     return code;
+}
+
+/* Whether reading may go on to find further errors. */
+static bool is_bad_input(int code)
+{
+    return code == BELFRY_INVALID;
 }
 
 static int64_t *number_at(struct options *o, const struct option_row *row)
@@ -36,8 +53,8 @@ static int option_set(struct options *o, const struct option_row *row, const cha
     if (!option_parse(row, str_of(value), &number)) {
         struct buf expected = { 0 };
         option_expected(row, &expected);
-        option_fail(err, 0, "%s: expected %.*s, not \"%.100s\"", where,
-                    STR_ARG(buf_view(&expected)), value);
+        option_fail(err, BELFRY_INVALID, "%s: expected %.*s, not \"%.100s\"", where,
+                    STR_ARG(buf_view(&expected)), option_is_secret(row) ? "(hidden)" : value);
         buf_fini(&expected);
         return BELFRY_INVALID;
     }
@@ -74,10 +91,8 @@ static unsigned distance(struct str a, struct str b)
     return row[b.len];
 }
 
-/* Finds an option by its name in the file, or with `dashes` by that of its flag. Otherwise answers
- * NULL, and *ret_nearest is the option with the most similar name, if any. */
-static const struct option_row *option_find(struct str name, bool dashes,
-                                            const struct option_row **ret_nearest)
+const struct option_row *option_find(struct str name, bool dashes,
+                                     const struct option_row **ret_nearest)
 {
     char text[OPTION_NAME_MAX];
     const struct option_row *row;
@@ -102,7 +117,7 @@ static const struct option_row *option_find(struct str name, bool dashes,
 
 int options_init(struct options *o)
 {
-    struct option_error err;
+    struct option_error err = { 0 };
     const struct option_row *row;
     *o = (struct options){ 0 };
     for (size_t i = 0; (row = option_row(i)); i++) {
@@ -124,14 +139,21 @@ void options_fini(struct options *o)
     *o = (struct options){ 0 };
 }
 
+/* Notes where the value of a row came from. */
+static void note_origin(struct options *o, const struct option_row *row, enum option_from from,
+                        unsigned line)
+{
+    o->source.of[row - option_row(0)] = (struct option_origin){ from, line };
+}
+
 /* inih calls back for each line to read, and for each name and value in it. */
 struct file_parse {
     struct options *o;
     struct str left;
     const char *name;
     unsigned line;
-    uint64_t seen; /* bit i: row i was set */
-    int code;
+    bool section_told; /* the section is unknown, and the error has been told */
+    int code;          /* an error after which nothing more is read */
     struct option_error *err;
 };
 
@@ -143,11 +165,12 @@ __attribute__((format(printf, 2, 3))) static void file_fail(struct file_parse *f
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    f->code = option_fail(f->err, BELFRY_INVALID, "%s:%u: %s", f->name, f->line, what);
+    option_fail(f->err, BELFRY_INVALID, "%s:%u: %s", f->name, f->line, what);
 }
 
-/* Hands out a line like fgets. Unlike inih it knows the number of the line, and it sees lines cut
- * short, zero bytes and foreign sections, which inih lets pass. */
+/* Hands out a line like fgets, or an empty one in the place of a wrong one. Unlike inih it knows
+ * the number of the line, and it sees lines cut short, zero bytes and foreign sections, which inih
+ * lets pass. */
 static char *read_line(char *ret, int size, void *stream)
 {
     struct file_parse *f = stream;
@@ -157,41 +180,49 @@ static char *read_line(char *ret, int size, void *stream)
     struct str line = str_cut(&f->left, '\n');
     while (line.len > 0 && strchr(" \t\r", line.ptr[0]) && line.ptr[0])
         line = (struct str){ line.ptr + 1, line.len - 1 }; /* inih joins indented lines */
-    if (memchr(line.ptr, 0, line.len))
+    if (memchr(line.ptr, 0, line.len)) {
         file_fail(f, "a zero byte");
-    else if (line.len > (size_t)size - 2)
+        line.len = 0;
+    } else if (line.len > (size_t)size - 2) {
         file_fail(f, "a line may have at most %d characters", size - 2);
-    else if (line.len > 0 && line.ptr[0] == '[' && !str_starts(line, STR("[belfry]")))
-        file_fail(f, "unknown section %.*s: options need none, or [belfry]", STR_ARG(line));
-    if (f->code)
-        return NULL;
+        line.len = 0;
+    } else if (line.len > 0 && line.ptr[0] == '[') {
+        f->section_told = !str_starts(line, STR("[belfry]"));
+        if (f->section_told)
+            file_fail(f, "unknown section %.*s: options need none, or [belfry]", STR_ARG(line));
+    }
     memcpy(ret, line.ptr, line.len);
     memcpy(ret + line.len, "\n", 2);
     return ret;
+}
+
+static bool is_given(const struct options *o, const struct option_row *row)
+{
+    return o->source.of[row - option_row(0)].from == OPTION_FROM_FILE;
 }
 
 static int take_pair(void *user, const char *section, const char *name, const char *value)
 {
     struct file_parse *f = user;
     const struct option_row *nearest, *row = option_find(str_of(name), false, &nearest);
-    uint64_t bit = row ? UINT64_C(1) << (row - option_row(0)) : 0;
     char where[300];
-    if (f->code)
-        return 0;
     if (*section && strcmp(section, "belfry") != 0) {
-        file_fail(f, "unknown section [%s]", section);
+        if (!f->section_told)
+            file_fail(f, "unknown section [%s]", section);
+        f->section_told = true;
     } else if (!row) {
         file_fail(f, "unknown option %s%s%s%s", name,
                   nearest ? ": did you mean " : "; --help lists them", nearest ? nearest->name : "",
                   nearest ? "?" : "");
-    } else if (f->seen & bit) {
+    } else if (is_given(f->o, row)) {
         file_fail(f, "%s is given twice", name);
     } else {
-        f->seen |= bit;
         snprintf(where, sizeof where, "%.200s:%u: %s", f->name, f->line, row->name);
-        f->code = option_set(f->o, row, value, where, f->err);
+        int code = option_set(f->o, row, value, where, f->err);
+        note_origin(f->o, row, OPTION_FROM_FILE, f->line);
+        f->code = is_bad_input(code) ? 0 : code;
     }
-    return f->code == 0;
+    return 1;
 }
 
 int options_parse_text(struct options *o, struct str text, const char *name,
@@ -204,18 +235,23 @@ int options_parse_text(struct options *o, struct str text, const char *name,
     if (line < 0)
         return option_fail(err, BELFRY_NOMEM, "%s: out of memory", name);
     if (line > 0)
-        return option_fail(err, BELFRY_INVALID, "%s:%d: expected name = value, as in port = 2355",
-                           name, line);
-    return 0;
+        option_fail(err, BELFRY_INVALID, "%s:%d: expected name = value, as in port = 2355", name,
+                    line);
+    return err->code;
 }
 
+/* A name behind a dash is that of a file that may be missing. */
 static int load_file(struct options *o, const char *path, struct option_error *err)
 {
-    FILE *file = fopen(path, "re");
+    bool may_miss = path[0] == '-' && path[1];
+    const char *name = may_miss ? path + 1 : path;
+    FILE *file = fopen(name, "re");
     struct buf text = { 0 };
     int code = 0;
+    if (!file && may_miss && errno == ENOENT)
+        return 0;
     if (!file)
-        return option_fail(err, BELFRY_IO, "--config %s: %s", path, strerror(errno));
+        return option_fail(err, BELFRY_IO, "--config %s: %s", name, strerror(errno));
     while (text.len <= OPTION_FILE_MAX && buf_reserve(&text, 4096)) {
         size_t n = fread(text.ptr + text.len, 1, 4096, file);
         if (n == 0)
@@ -223,13 +259,13 @@ static int load_file(struct options *o, const char *path, struct option_error *e
         text.len += n;
     }
     if (ferror(file))
-        code = option_fail(err, BELFRY_IO, "--config %s: %s", path, strerror(errno));
+        code = option_fail(err, BELFRY_IO, "--config %s: %s", name, strerror(errno));
     else if (text.failed)
-        code = option_fail(err, BELFRY_NOMEM, "--config %s: out of memory", path);
+        code = option_fail(err, BELFRY_NOMEM, "--config %s: out of memory", name);
     else if (text.len > OPTION_FILE_MAX)
-        code = option_fail(err, BELFRY_INVALID, "--config %s: larger than 1 MiB", path);
+        code = option_fail(err, BELFRY_INVALID, "--config %s: larger than 1 MiB", name);
     else
-        code = options_parse_text(o, buf_view(&text), path, err);
+        code = options_parse_text(o, buf_view(&text), name, err);
     fclose(file);
     buf_fini(&text);
     return code;
@@ -246,26 +282,41 @@ static int load_env(struct options *o, option_env_fn env, struct option_error *e
             continue;
         snprintf(where, sizeof where, "environment variable %s", name);
         int code = option_set(o, row, value, where, err);
-        if (code)
+        note_origin(o, row, OPTION_FROM_ENVIRONMENT, 0);
+        if (code && !is_bad_input(code))
             return code;
     }
-    return 0;
+    return err->code;
+}
+
+/* --help, --version and --check-config, which take no value. */
+static bool take_switch(struct options *o, const char *arg)
+{
+    bool *which = strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0      ? &o->help
+                  : strcmp(arg, "--version") == 0 || strcmp(arg, "-V") == 0 ? &o->version
+                  : strcmp(arg, "--check-config") == 0                      ? &o->check
+                                                                            : NULL;
+    if (which)
+        *which = true;
+    return which;
 }
 
 /* Takes a flag with its value. Answers how many words of argv these are, or an error. The row is
- * NULL for --help, --version and --config, which are set in o. */
+ * NULL for flags that are no options, which are set in o. */
 static int take_flag(struct options *o, int left, char **argv, const struct option_row **ret_row,
                      const char **ret_value, struct option_error *err)
 {
     const char *arg = argv[0], *equals = strchr(arg, '=');
-    struct str name = { arg + 2, equals ? (size_t)(equals - arg) - 2 : strlen(arg) - 2 };
     const struct option_row *nearest = NULL;
 
     *ret_row = NULL;
-    if (strcmp(arg, "--help") == 0 || strcmp(arg, "--version") == 0) {
-        *(arg[2] == 'h' ? &o->help : &o->version) = true;
+    if (take_switch(o, arg))
         return 1;
-    }
+    if (strncmp(arg, "--", 2) != 0 || !arg[2])
+        return option_fail(err, BELFRY_INVALID,
+                           "unexpected argument \"%.100s\": options are flags, as in --port 2355",
+                           arg);
+    struct str name = { arg + 2, equals ? (size_t)(equals - arg) - 2 : strlen(arg) - 2 };
     bool config = str_eq(name, STR("config"));
     if (!config && !(*ret_row = option_find(name, true, &nearest))) {
         char flag[OPTION_NAME_MAX + 8] = "--help lists them";
@@ -284,7 +335,7 @@ static int take_flag(struct options *o, int left, char **argv, const struct opti
 }
 
 /* Takes all flags, and applies options only if told so: --config must be known first, as flags
- * override the file. */
+ * override the file. Words behind one that is no flag have no meaning, so the first ends it. */
 static int load_flags(struct options *o, int argc, char **argv, bool apply,
                       struct option_error *err)
 {
@@ -292,10 +343,6 @@ static int load_flags(struct options *o, int argc, char **argv, bool apply,
     const struct option_row *row;
     const char *value = NULL;
     for (int i = 1; i < argc;) {
-        if (strncmp(argv[i], "--", 2) != 0 || !argv[i][2])
-            return option_fail(
-                err, BELFRY_INVALID,
-                "unexpected argument \"%.100s\": options are flags, as in --port 2355", argv[i]);
         int taken = take_flag(o, argc - i, argv + i, &row, &value, err);
         if (taken < 0)
             return taken;
@@ -307,24 +354,26 @@ static int load_flags(struct options *o, int argc, char **argv, bool apply,
         option_flag_name(row, name);
         snprintf(where, sizeof where, "flag %s", name);
         int code = option_set(o, row, value, where, err);
-        if (code)
+        note_origin(o, row, OPTION_FROM_FLAG, 0);
+        if (code && !is_bad_input(code))
             return code;
     }
-    return 0;
+    return err->code;
 }
 
 int options_load(struct options *o, int argc, char **argv, option_env_fn env,
                  struct option_error *err)
 {
-    o->source = (struct option_source){ argc, argv, env };
+    *err = (struct option_error){ 0 };
+    o->source = (struct option_source){ .argc = argc, .argv = argv, .env = env };
     int code = load_flags(o, argc, argv, false, err);
     if (code || o->help || o->version)
         return code;
     if (o->config)
         code = load_file(o, o->config, err);
-    if (!code)
+    if (!code || is_bad_input(code))
         code = load_env(o, env, err);
-    if (!code)
+    if (!code || is_bad_input(code))
         code = load_flags(o, argc, argv, true, err);
     return code;
 }
@@ -341,9 +390,10 @@ int options_reload(struct options *o, struct buf *ret_ignored, struct option_err
     struct options fresh;
     const struct option_row *row;
     int code = options_init(&fresh);
-    if (code)
+    if (code) {
+        *err = (struct option_error){ 0 };
         option_fail(err, code, "out of memory");
-    else
+    } else
         code = options_load(&fresh, o->source.argc, o->source.argv, o->source.env, err);
     for (size_t i = 0; !code && (row = option_row(i)); i++) {
         if (!differs(o, &fresh, row))
@@ -361,27 +411,4 @@ int options_reload(struct options *o, struct buf *ret_ignored, struct option_err
     }
     options_fini(&fresh);
     return code;
-}
-
-void options_print_help(FILE *out)
-{
-    char flag[OPTION_NAME_MAX + 8];
-    const struct option_row *row;
-    fputs("Usage: belfryd [--config FILE] [--OPTION VALUE]...\n\n"
-          "  --config FILE\n      Read options from this file, as lines of name = value.\n"
-          "  --help\n      Show this and stop.\n"
-          "  --version\n      Show the version and stop.\n",
-          out);
-    for (size_t i = 0; (row = option_row(i)); i++) {
-        struct buf expected = { 0 };
-        option_expected(row, &expected);
-        option_flag_name(row, flag);
-        fprintf(out, "  %s VALUE\n      %s\n      Expected: %.*s. Default: %s%s\n", flag, row->help,
-                STR_ARG(buf_view(&expected)), *row->initial ? row->initial : "empty",
-                row->reloadable ? ". May be reloaded." : ".");
-        buf_fini(&expected);
-    }
-    fputs("\nIn a file names are written with _ for -, in the environment in capitals after "
-          "BELFRY_.\nFlags override the environment, which overrides the file.\n",
-          out);
 }

@@ -20,26 +20,43 @@
 /* In the order of the words in the rows. */
 enum option_durability { DURABILITY_SYNC, DURABILITY_INTERVAL, DURABILITY_NONE };
 enum option_log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
-enum option_log_format { LOG_FORMAT_JSON, LOG_FORMAT_TEXT };
+enum option_log_format { LOG_FORMAT_AUTO, LOG_FORMAT_JSON, LOG_FORMAT_TEXT };
 enum option_tls { TLS_OFF, TLS_ON, TLS_ONLY };
 enum option_log_jobs { LOG_JOBS_OFF, LOG_JOBS_ENDED, LOG_JOBS_ALL };
 
 /* The shape of getenv, so that tests have an environment of their own. */
 typedef char *(*option_env_fn)(const char *name);
 
-/* Where the options came from, to read them again. */
+/* Where a value came from. */
+enum option_from {
+    OPTION_FROM_DEFAULT,
+    OPTION_FROM_FILE,
+    OPTION_FROM_ENVIRONMENT,
+    OPTION_FROM_FLAG,
+};
+
+struct option_origin {
+    enum option_from from;
+    unsigned line; /* of the file */
+};
+
+#define OPTION_ROWS_MAX 96
+
+/* Where the options came from, to read them again and to show it. */
 struct option_source {
     int argc;
     char **argv;
     option_env_fn env;
+    struct option_origin of[OPTION_ROWS_MAX]; /* by row */
 };
 
 /* Strings are owned. All numbers have one type, so that a row needs only an offset. */
 struct options {
     char *data;
     char *bind;
-    char *port_file; /* empty: none */
-    int64_t port;    /* 0: any free one */
+    char *port_file;       /* empty: none */
+    char *root_token_file; /* empty: none */
+    int64_t port;          /* 0: any free one */
     int64_t durability;
     int64_t sync_interval_ms;
     int64_t sync_delay_ms;
@@ -99,14 +116,22 @@ struct options {
     } otlp;
 
     /* By flags only. */
-    const char *config; /* borrowed from argv; NULL: no file */
+    const char *config; /* borrowed from argv; NULL: no file. Behind a dash it may be missing. */
     bool help;
     bool version;
+    bool check;
     struct option_source source;
 };
 
+#define OPTION_ERROR_LINE 512
+#define OPTION_ERROR_REST 32 /* for "and 7 more errors" */
+
+/* What is wrong, with a line for each error. All zero: nothing. */
 struct option_error {
-    char text[512];
+    char text[4096];
+    size_t end;  /* of the last whole line in text */
+    size_t more; /* errors that had no room */
+    int code;    /* of the first error */
 };
 
 /* Sets the defaults. 0 or NOMEM; options_fini is right after either. */
@@ -115,8 +140,8 @@ void options_fini(struct options *o);
 
 /* Takes over file, environment and flags, on top of the defaults. argv[0] is skipped, argv must
  * outlive the options, and env may be NULL. After --help or --version it takes nothing more.
- * Errors: INVALID, IO if the file cannot be read, NOMEM; err names the source, the value and the
- * expected form. Some options may have been set then. */
+ * Errors: INVALID, IO if the file cannot be read, NOMEM. err has a line for each wrong value: its
+ * source, the value and the expected form. Some options may have been set then. */
 int options_load(struct options *o, int argc, char **argv, option_env_fn env,
                  struct option_error *err);
 
@@ -124,11 +149,22 @@ int options_load(struct options *o, int argc, char **argv, option_env_fn env,
  * other options that differ go to ret_ignored, separated by ", ". On an error nothing changes. */
 int options_reload(struct options *o, struct buf *ret_ignored, struct option_error *err);
 
-/* A configuration file's text; `name` is for messages. */
+/* A configuration file's text; `name` is for messages, which are added to those of err. */
 int options_parse_text(struct options *o, struct str text, const char *name,
                        struct option_error *err);
 
+/* ---- option_print.c ---- */
+
+/* In lines of at most 80 characters. */
 void options_print_help(FILE *out);
+/* All values, as a file that could be loaded. A comment says where each came from. */
+void options_print(const struct options *o, FILE *out);
+/* A file of all options with their help, commented out. */
+void options_print_sample(FILE *out);
+/* Visits the variables of an environment that look like options and are none, with the name of the
+ * most similar option's variable, or an empty one. */
+void options_unknown_env(char *const *env,
+                         void (*fn)(void *arg, const char *name, const char *nearest), void *arg);
 
 /* The table, for these functions and for generated documents. */
 enum option_type { OPTION_STRING, OPTION_INT, OPTION_SIZE, OPTION_DURATION, OPTION_WORD };
@@ -141,11 +177,22 @@ struct option_row {
     const char *initial; /* the default, as text */
     int64_t min;         /* STRING: of its length */
     int64_t max;
-    const char *words; /* WORD: "sync|interval|none" */
+    const char *words; /* WORD: "sync|interval|none"; STRING: OPTION_SECRET or NULL */
     const char *help;
 };
 
 #define OPTION_NAME_MAX 32
+#define OPTION_SECRET   "secret" /* the value is never shown */
+
+static inline bool option_is_secret(const struct option_row *row)
+{
+    return row->type == OPTION_STRING && row->words;
+}
+
+/* Finds an option by its name in the file, or with `dashes` by that of its flag. Otherwise answers
+ * NULL, and *ret_nearest is the option with the most similar name, if any. */
+const struct option_row *option_find(struct str name, bool dashes,
+                                     const struct option_row **ret_nearest);
 
 const struct option_row *option_row(size_t i); /* NULL past the last row */
 /* Appends the accepted form, as in "a size from 64KiB to 1GiB, such as 32MiB". */
@@ -156,5 +203,7 @@ void option_flag_name(const struct option_row *row, char ret[OPTION_NAME_MAX + 8
 /* Reads a value of the row's type; false if it is not acceptable. Of a STRING only the length is
  * checked, and *ret is that. */
 bool option_parse(const struct option_row *row, struct str text, int64_t *ret);
+/* Appends a value as option_parse reads it. */
+void option_value(const struct option_row *row, const struct options *o, struct buf *out);
 
 #endif

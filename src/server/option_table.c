@@ -27,6 +27,10 @@ static const struct option_row option_table[] = {
       "Port to listen on. 0 takes any free port." },
     { "port_file", OPTION_STRING, FIXED, AT(port_file), "", 0, 4000, NULL,
       "File to which the server writes its port once it listens. Empty for none." },
+    { "root_token_file", OPTION_STRING, FIXED, AT(root_token_file), "", 0, 4000, NULL,
+      "File with the first token, as `name.secret` with a secret of 32 characters or more. A server that has no token "
+      "yet makes it at its start, as an admin of all tenants, and may serve other machines at once. Once there is a "
+      "token, the file is not read. The variable BELFRY_ROOT_TOKEN can hold the token itself instead." },
     { "durability", OPTION_WORD, FIXED, AT(durability), "sync", 0, 0, "sync|interval|none",
       "When an acknowledged change survives a loss of power. `sync`: at once. `interval`: after sync_interval at "
       "most. `none`: when the operating system has written it." },
@@ -103,8 +107,9 @@ static const struct option_row option_table[] = {
       "have limits of their own." },
     { "log_level", OPTION_WORD, RELOADABLE, AT(log.level), "info", 0, 0, "debug|info|warn|error",
       "The least important level that is logged." },
-    { "log_format", OPTION_WORD, RELOADABLE, AT(log.format), "json", 0, 0, "json|text",
-      "Form of the log lines. `json`: one JSON object for each line. `text`: lines for people." },
+    { "log_format", OPTION_WORD, RELOADABLE, AT(log.format), "auto", 0, 0, "auto|json|text",
+      "Form of the log lines. `json`: one JSON object for each line. `text`: lines for people. `auto`: `text` on a "
+      "terminal, and `json` elsewhere." },
     { "log_rate", OPTION_INT, RELOADABLE, AT(log.rate), "10", 0, 1000000, NULL,
       "How many lines with one message are logged in a second. The lines of ten seconds may come at once. Further ones "
       "are left out, and a line says how many. Lines about jobs have log_jobs_rate, and lines about entries of the "
@@ -152,7 +157,7 @@ static const struct option_row option_table[] = {
     { "otlp_endpoint", OPTION_STRING, FIXED, AT(otlp.endpoint), "", 0, 4000, NULL,
       "Address to which the server sends traces of jobs as OTLP over HTTP, such as http://127.0.0.1:4318; it adds "
       "/v1/traces. Empty for none." },
-    { "otlp_headers", OPTION_STRING, FIXED, AT(otlp.headers), "", 0, 8000, NULL,
+    { "otlp_headers", OPTION_STRING, FIXED, AT(otlp.headers), "", 0, 8000, OPTION_SECRET,
       "Headers that the server sends along with traces: name=value, with commas between." },
     { "otlp_service", OPTION_STRING, FIXED, AT(otlp.service), "belfry", 1, 255, NULL,
       "The name of this service in traces." },
@@ -227,10 +232,40 @@ void option_flag_name(const struct option_row *row, char ret[OPTION_NAME_MAX + 8
     *p = '\0';
 }
 
-/* Digits, and a unit of 1024s for a size. */
+void option_value(const struct option_row *row, const struct options *o, struct buf *out)
+{
+    const void *at = (const char *)o + row->offset;
+    if (row->type == OPTION_STRING) {
+        buf_text(out, *(char *const *)at);
+    } else if (row->type == OPTION_WORD) {
+        struct str words = str_of(row->words), word = { 0 };
+        for (int64_t i = *(const int64_t *)at; i >= 0; i--)
+            word = str_cut(&words, '|');
+        buf_str(out, word);
+    } else {
+        put_value(row->type, *(const int64_t *)at, out);
+    }
+}
+
+/* A unit of a size. K, M, G, T and KiB, MiB, … are powers of 1024; KB, MB, … are powers of 1000, as
+ * they are by SI. 0: there is no such unit. */
+static int64_t unit_of(struct str s)
+{
+    static const char letters[] = "KMGT";
+    bool binary = s.len == 1 || (s.len == 3 && str_ieq((struct str){ s.ptr + 1, 2 }, "iB"));
+    bool decimal = s.len == 2 && str_ieq((struct str){ s.ptr + 1, 1 }, "B");
+    if (str_ieq(s, "B"))
+        return 1;
+    for (int64_t i = 0, two = KIB, ten = 1000; (binary || decimal) && i < 4;
+         i++, two *= KIB, ten *= 1000)
+        if (toupper((unsigned char)s.ptr[0]) == letters[i])
+            return binary ? two : ten;
+    return 0;
+}
+
+/* Digits, and a unit for a size. */
 static bool parse_number(struct str s, bool units, int64_t *ret)
 {
-    static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB" };
     int64_t v = 0;
     size_t i = 0;
     for (; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++)
@@ -240,10 +275,7 @@ static bool parse_number(struct str s, bool units, int64_t *ret)
     *ret = v;
     if (i == 0 || unit.len == 0)
         return i > 0;
-    for (int u = 0; units && u < 5; u++)
-        if (str_ieq(unit, names[u]))
-            return !__builtin_mul_overflow(v, INT64_C(1) << (10 * u), ret);
-    return false;
+    return units && unit_of(unit) && !__builtin_mul_overflow(v, unit_of(unit), ret);
 }
 
 static bool parse_word(struct str s, const char *words, int64_t *ret)

@@ -6,6 +6,7 @@
 #include "server/client.h"
 #include "server/http/http.h"
 #include "server/push/push.h"
+#include "server/root_token.h"
 #include "server/tls.h"
 #include "server/tracer.h"
 
@@ -123,6 +124,8 @@ static void reload_options(struct server *s)
 
     notify_reloading();
     if (options_reload(&s->options, &ignored, &err) < 0) {
+        for (char *p = err.text; (p = strchr(p, '\n'));)
+            *p = ';';
         log_error(&s->log, "reload refused, nothing changed", "error", err.text);
     } else {
         s->verb_host.max_payload = (size_t)s->options.max_payload;
@@ -221,8 +224,8 @@ static int init_loop(struct server *s)
 int server_init(struct server *s)
 {
     static int (*const steps[])(struct server *) = {
-        tls_open,  hosting_store, init_loop,    events_init, hosting_open,
-        push_open, http_open,     hosting_pool, listen_open,
+        tls_open,        hosting_store, init_loop, events_init,  hosting_open,
+        root_token_make, push_open,     http_open, hosting_pool, listen_open,
     };
 
     lists_init(&s->clients, &s->settled, &s->resume, &s->no_room, &s->going);

@@ -222,7 +222,6 @@ bool disk_is_full(int err)
 
 int disk_fail(int err, const char *path, const char *what)
 {
-    char text[128];
-    const char *why = strerror_r(-err, text, sizeof text);
-    return store_fail(disk_is_full(err) ? BELFRY_FULL : BELFRY_IO, "%s: %s: %s", path, what, why);
+    return store_fail(disk_is_full(err) ? BELFRY_FULL : BELFRY_IO, "%s: %s: %s", path, what,
+                      strerror(-err));
 }

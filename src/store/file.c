@@ -460,8 +460,11 @@ static struct file *new_file(const char *dir, const struct store_options *o)
     logtable_init(&f->logs);
     pthread_mutex_init(&f->cas_lock, NULL);
     pthread_rwlockattr_init(&attr);
-    /* Else a stream of appends could delay a new epoch for ever. */
+#ifdef __GLIBC__
+    /* Else a stream of appends could delay a new epoch for ever. Other libraries have no such
+     * choice. There, the epoch comes when no append is under way. */
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
     pthread_rwlock_init(&f->fence, &attr);
     pthread_rwlockattr_destroy(&attr);
     f->dir = strdup(dir);

@@ -22,6 +22,7 @@ struct metrics {
     struct figures f;
     struct tenant_stats t; /* the sums of one tenant */
     struct buf *out;
+    int64_t now_ms;
     char le[EDGES][16]; /* the edges in seconds */
     size_t n;
     struct queue_view queues[];
@@ -116,6 +117,31 @@ static void put_waiters(struct metrics *m)
     family(m, "queue_waiting_workers", "gauge", "LEASE requests that wait for a job of the queue.");
     for (size_t i = 0; i < m->n; i++)
         put_sample(m, "queue_waiting_workers", i, NULL, m->queues[i].waiters);
+}
+
+static void put_seconds(struct metrics *m, const char *name, size_t i, int64_t ms)
+{
+    begin_sample(m, name, "", i);
+    buf_printf(m->out, "} %.3f\n", (double)ms * 1e-3);
+}
+
+/* Moments have no sum, so queues without series of their own are not among these. */
+static void put_moments(struct metrics *m)
+{
+    family(m, "queue_oldest_ready_seconds", "gauge",
+           "For how long the oldest ready job has waited for a worker; 0: none is ready.");
+    for (size_t i = 0; i < m->n; i++) {
+        int64_t since = m->queues[i].oldest_ms;
+
+        put_seconds(m, "queue_oldest_ready_seconds", i,
+                    since >= 0 && since < m->now_ms ? m->now_ms - since : 0);
+    }
+    family(m, "queue_last_success_timestamp_seconds", "gauge",
+           "When a job was last completed, since 1970. Queues without one since the start have no "
+           "sample.");
+    for (size_t i = 0; i < m->n; i++)
+        if (m->queues[i].success_ms > 0)
+            put_seconds(m, "queue_last_success_timestamp_seconds", i, m->queues[i].success_ms);
 }
 
 static void put_counter(struct metrics *m, const struct shape_field *row)
@@ -247,6 +273,7 @@ static void put_queues(struct metrics *m)
 {
     put_states(m);
     put_waiters(m);
+    put_moments(m);
     for (const struct shape_field *row = counter_fields; row->type != SHAPE_END; row++)
         put_counter(m, row);
     put_hist(m, "lateness_seconds", "From the moment a job was to run until its delivery.",
@@ -312,6 +339,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
     if (!m)
         return BELFRY_NOMEM;
     m->out = out;
+    m->now_ms = engine_now(e);
     for (size_t k = 0; k < EDGES; k++)
         snprintf(m->le[k], sizeof(m->le[k]), "%g", (double)((UINT64_C(1) << edges[k]) - 1) * 1e-3);
     figures_look(e, p, host, &m->f);

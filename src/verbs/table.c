@@ -406,7 +406,7 @@ const struct verb verb_table[] = {
     { "TOKENCREATE", VERB_ADMIN | VERB_SERVER,
       "Makes a token. The first token must be an admin of tenant *; from then on every request needs a token. The "
       "text of the token is in this answer only, because the server stores a hash.",
-      "a map: name, role, tenant, created_ms, expires_ms and token, the text to AUTH with",
+      "a map: name, role, tenant, created_ms, expires_ms, token, the text to AUTH with, and a note for people",
       "TOKENCREATE shop producer TENANT acme", run_tokencreate, {
         { "name", ARG_NAME, POS, .thing = "token", .help = "name of the token, for TOKENS, TOKENREVOKE and the audit log" },
         { "role", ARG_WORD, POS, .words = "admin|producer|worker|read-only",

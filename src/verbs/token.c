@@ -14,6 +14,7 @@ struct token_shown {
     int64_t expires_ms; /* -1: never */
     bool expired;
     struct str token; /* the token's text */
+    struct str note;  /* what the reader of a new token has to know */
 };
 
 /* clang-format off */
@@ -29,7 +30,7 @@ const struct shape_field token_fields[] = {
 };
 
 const struct shape_field new_token_fields[] = {
-    SHOW_ALL(common_fields), SHOW_TEXT("token", token), { 0 },
+    SHOW_ALL(common_fields), SHOW_TEXT("token", token), SHOW_TEXT("note", note), { 0 },
 };
 /* clang-format on */
 
@@ -75,6 +76,10 @@ static void reply_created(struct verb_call *c, const struct token_view *t, const
     text[t->name.len] = '.';
     memcpy(text + t->name.len + 1, secret, SECRET_TEXT);
     shown.token = (struct str){ text, t->name.len + 1 + SECRET_TEXT };
+    shown.note = engine_token_count(c->engine) == 1
+                     ? STR("This was the first token: from now on every client needs a token, on "
+                           "this machine too. The token is shown once, so keep it now.")
+                     : STR("The token is shown once, so keep it now.");
     shape_put(c->reply, new_token_fields, &shown);
     OPENSSL_cleanse(text, sizeof(text));
 }

@@ -61,10 +61,15 @@ def test_the_unit_leaves_little_open():
 
 
 def test_the_units_options_are_accepted(make_server, tmp_path):
-    """The command of the unit, but for its places."""
+    """The command of the unit, but for its places. The file of options may be missing."""
     line = re.search(r"^ExecStart=(.*)$", UNIT.read_text(), re.M)[1].split()
+    assert line[1:] == ["--config", "-/etc/belfry/belfry.ini", "--data", "/var/lib/belfry"]
     config = tmp_path / "belfry.ini"
-    config.write_text("log_level = info\n")
-    flags = [str(config) if w == "/etc/belfry/belfry.ini" else w for w in line[1:]]
-    assert flags == ["--config", str(config), "--data", "/var/lib/belfry"]
-    make_server(config=config)
+    server = make_server(config=f"-{config}")
+    config.write_text("log_level = debug\n")
+    server.process.send_signal(signal.SIGHUP)
+    server.says("configuration reloaded")
+    config.write_text("log_level = loud\n")
+    server.stop()
+    code, said = server.refused()
+    assert code == 2 and f"{config}:1" in said, said

@@ -5,6 +5,7 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 import urllib.parse
 import urllib.request
 
@@ -37,6 +38,44 @@ def test_promtool_accepts_them(make_server):
     assert found['belfry_lateness_seconds_bucket{tenant="t1",queue="mail",le="+Inf"}'] == "1"
     assert int(found["belfry_journal_commits_total"]) > 0
     assert int(found["belfry_commit_seconds_count"]) > 0
+
+
+def test_waiting_jobs_have_an_age_and_queues_a_last_success(server):
+    with server.wire() as w:
+        w.call("SCHEDULE", "old", "x")
+        w.call("SCHEDULE", "later", "x", "IN", "1h")
+        w.call("SCHEDULE", "done", "x")
+        job, = w.lease("done")
+        before = time.time()
+        w.call("COMPLETE", job["id"], job["token"])
+        time.sleep(1.1)
+        found = series(w.call("METRICS"))
+
+    def of(name, queue):
+        value = found.get(f'belfry_queue_{name}{{tenant="default",queue="{queue}"}}')
+        return value and float(value)
+
+    assert 1 <= of("oldest_ready_seconds", "old") < 100
+    assert of("oldest_ready_seconds", "later") == of("oldest_ready_seconds", "done") == 0
+    assert abs(of("last_success_timestamp_seconds", "done") - before) < 100
+    assert of("last_success_timestamp_seconds", "old") is None
+
+
+def test_occurrences_are_counted_made_skipped_and_missed(make_server):
+    server = make_server()
+    with server.wire() as w:
+        w.call("RECUR", "often", "cron", "x", "EVERY", "100ms")  # OVERLAP skip: the first is never leased
+        w.call("RECUR", "late", "cron2", "x", "EVERY", "500ms", "EXPIRE", "1ms", "OVERLAP", "allow")
+        wait_for(lambda: (w.call("QUEUE", "cron") or {}).get("total_skipped", 0) > 2)
+        found = series(w.call("METRICS"))
+        assert found['belfry_jobs_recurred_total{tenant="default",queue="cron"}'] == "1"
+        assert int(found['belfry_jobs_skipped_total{tenant="default",queue="cron"}']) > 2
+        assert found['belfry_jobs_missed_total{tenant="default",queue="cron"}'] == "0"
+    server.stop()
+    time.sleep(1)
+    server.start()
+    with server.wire() as w:  # those of the time in between were not started in time
+        wait_for(lambda: (w.call("QUEUE", "cron2") or {}).get("total_missed", 0) > 0)
 
 
 def test_prometheus_scrapes_them(make_server, tmp_path):

@@ -46,6 +46,7 @@ def test_the_first_is_an_admin_of_all_and_stays_while_there_are_others(b):
     assert b.call("TOKENS") == [] and "server" in b.call("HELLO", "3")
     root = b.call("TOKENCREATE", "root", "admin")
     assert root["tenant"] == "*" and re.fullmatch(r"root\.[A-Za-z0-9_-]{43}", root["token"])
+    assert "from now on every client needs a token" in root["note"] and "shown once" in root["note"]
     refused("NOAUTH", b.call, "TOKENS")
     b.call("AUTH", root["token"])
     made = b.call("TOKENCREATE", "a.b", "producer", "TENANT", "acme", "EXPIRE", "1h")

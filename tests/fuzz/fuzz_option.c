@@ -42,7 +42,7 @@ static void write_file(const struct options *o, struct buf *out)
 static void check_again(const struct options *o)
 {
     struct options again;
-    struct option_error err;
+    struct option_error err = { 0 };
     struct buf text = { 0 };
     const struct option_row *row;
     write_file(o, &text);
@@ -66,7 +66,7 @@ static void check_again(const struct options *o)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct options o;
-    struct option_error err = { "" };
+    struct option_error err = { 0 };
     char *copy = fuzz_copy((struct str){ (const char *)data, size });
     CHECK(options_init(&o) == 0);
     int code = options_parse_text(&o, (struct str){ copy, size }, "fuzz.ini", &err);

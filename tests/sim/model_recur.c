@@ -181,6 +181,7 @@ static void make(struct model *m, unsigned recurrence, int64_t nominal_ms, struc
     model_changed(m, job);
     m->queues[job->queue].exists = true;
     m->queues[job->queue].counters.scheduled++;
+    m->queues[job->queue].counters.recurred++;
     m->seq_max = id.seq > m->seq_max ? id.seq : m->seq_max;
     make_room(r);
     r->occurrences[r->occurrence_count++] =
@@ -449,6 +450,19 @@ static void follow_nexts(struct following *f, uint64_t n)
     }
 }
 
+/* Adds the nominal times that the recurrence skipped to the counters of its queue, or takes them
+ * away. */
+static void count_skips(struct model *m, const struct model_recurrence *r, int sign)
+{
+    struct counters *c = &m->queues[r->said.queue].counters;
+    uint64_t missed = r->totals[LEDGER_MISSED] + r->totals[LEDGER_EXPIRED];
+    uint64_t skipped =
+        r->totals[LEDGER_OVERLAP] + r->totals[LEDGER_LIMIT] + r->totals[LEDGER_CROWD];
+
+    c->missed += sign > 0 ? missed : -missed;
+    c->skipped += sign > 0 ? skipped : -skipped;
+}
+
 /* The engine decided about so many times before it heard of ends. */
 static bool follow_in_order(struct model *m, unsigned recurrence, const struct recurrence *is,
                             uint64_t before, bool *ret_heard, char ret[200])
@@ -457,13 +471,17 @@ static bool follow_in_order(struct model *m, unsigned recurrence, const struct r
     struct following f = { m, recurrence, r, is, false };
     int64_t next_ms = r->next_ms;
 
+    count_skips(m, r, -1);
     follow_nexts(&f, before);
+    count_skips(m, r, 1);
     uint64_t open = r->totals[LEDGER_OPEN], failed = r->totals[LEDGER_FAILED];
     follow_ends(r, is);
     *ret_heard = r->totals[LEDGER_OPEN] != open;
     m->changes += *ret_heard || r->totals[LEDGER_FAILED] != failed;
+    count_skips(m, r, -1);
     if (!f.stopped)
         follow_nexts(&f, UINT64_MAX);
+    count_skips(m, r, 1);
     m->changes += r->next_ms != next_ms;
     return is_as_followed(r, recurrence, is, ret);
 }

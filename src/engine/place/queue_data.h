@@ -119,7 +119,8 @@ struct gauges {
     struct hist *lateness;
     struct hist *runtime;
     struct hist *wait;
-    uint64_t served; /* work.served when `wait` was last counted */
+    uint64_t served;    /* work.served when `wait` was last counted */
+    int64_t success_ms; /* when a job last completed; 0: never */
 };
 
 /* The figures of a tenant's queues together. Queues that were forgotten are among them, as long as

@@ -180,6 +180,7 @@ int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r,
     if (err)
         return err;
     COUNT(e, queue_find(e, r->queue), scheduled);
+    COUNT(e, queue_find(e, r->queue), recurred);
     ledger_add(r, &entry);
     return 0;
 }
@@ -307,11 +308,36 @@ static int decide_next(struct engine *e, const struct job *j, struct recurrence 
     return 0;
 }
 
+/* Nominal times that were missed, or skipped for another reason than the user's wish. */
+static uint64_t count_missed(const struct recurrence *r)
+{
+    return r->totals[LEDGER_MISSED] + r->totals[LEDGER_EXPIRED];
+}
+
+static uint64_t count_skipped(const struct recurrence *r)
+{
+    return r->totals[LEDGER_OVERLAP] + r->totals[LEDGER_LIMIT] + r->totals[LEDGER_CROWD];
+}
+
+/* The queue may never have had a job. Without memory for it, a figure is missing. */
+static void count_skips(struct engine *e, struct str queue, uint64_t missed, uint64_t skipped)
+{
+    struct queue *q = missed + skipped > 0 ? queue_obtain(e, queue) : NULL;
+
+    if (q && !MUTANT(e->o.mutant, SKIPS_UNCOUNTED)) {
+        COUNT_N(e, q, missed, missed);
+        COUNT_N(e, q, skipped, skipped);
+    }
+    if (q)
+        queue_settle(e, q);
+}
+
 /* Decides about nominal times until one is made, and writes all that down. */
 static int fire_some(struct engine *e, const struct job *j, struct recurrence *r,
                      const struct recur *rule)
 {
     bool before = commit_begin(e), made = false;
+    uint64_t missed = count_missed(r), skipped = count_skipped(r);
     int err = 0;
 
     for (int i = 0; i < DECIDE_SLICE && r->state.cost < DECIDE_COST && !made && !err &&
@@ -323,6 +349,8 @@ static int fire_some(struct engine *e, const struct job *j, struct recurrence *r
         err = recurrence_put(e, j, r);
         e->work.torn = e->work.torn || (err && made);
     }
+    if (!err)
+        count_skips(e, r->queue, count_missed(r) - missed, count_skipped(r) - skipped);
     return commit_end(e, before, err);
 }
 

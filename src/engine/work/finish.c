@@ -215,8 +215,10 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
                            });
     else
         err = job_end(e, j, JOB_DONE, ATTEMPT_DONE, j->stalls, (struct str){ 0 }, result);
-    if (!err)
+    if (!err) {
         COUNT(e, q, succeeded);
+        q->gauges.success_ms = e->now_ms;
+    }
     return err;
 }
 

@@ -366,6 +366,13 @@ static int parse_guard(struct server *s, struct push_guard *ret)
     return 0;
 }
 
+int push_check(struct server *s)
+{
+    struct push_guard guard;
+
+    return parse_guard(s, &guard);
+}
+
 int push_open(struct server *s)
 {
     struct pusher *p = calloc(1, sizeof(*p));

@@ -14,6 +14,8 @@
 
 #include "server/server.h"
 
+/* Whether the options of pushes are right. INVALID with a log line. */
+int push_check(struct server *s);
 int push_open(struct server *s);
 /* Drops pushes under way. The loop must run once more to close the handles. Also without a pusher.
  */

@@ -94,6 +94,60 @@ static void settings_keep_a_queue_until_they_are_the_defaults(void **state)
     assert_int_equal(engine_queue_get(e, STR("a@set"), &v), BELFRY_NOTFOUND);
 }
 
+/* Since when the oldest ready job of a queue waits; -1: none is ready. */
+static int64_t oldest(const char *queue)
+{
+    struct queue_view v;
+
+    assert_int_equal(engine_queue_get(e, str_of(queue), &v), 0);
+    return v.oldest_ms;
+}
+
+static void the_age_of_the_oldest_ready_job_is_known(void **state)
+{
+    struct job_spec spec = spec_of("q");
+    struct schedule_result r;
+    struct queue_view v;
+    struct job_view j;
+    int64_t first = engine_now(e);
+
+    (void)state;
+    schedule("q");
+    pass(1000);
+    spec.priority = 1; /* goes before the older one */
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    spec.due_ms = engine_now(e) + DAY;
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    pass(1000);
+    assert_int_equal(oldest("q"), first);
+    assert_true(lease("q", &j));
+    assert_int_equal(engine_queue_get(e, STR("q"), &v), 0);
+    assert_int_equal(v.success_ms, 0);
+    assert_int_equal(engine_complete(e, j.id, j.token, (struct str){ 0 }, -1), 0);
+    assert_int_equal(engine_queue_get(e, STR("q"), &v), 0);
+    assert_int_equal(v.success_ms, engine_now(e));
+    assert_int_equal(oldest("q"), first);
+    assert_true(lease("q", &j));
+    assert_int_equal(oldest("q"), -1); /* the third is not due */
+}
+
+static void the_age_of_the_oldest_knows_ordering_keys(void **state)
+{
+    struct job_spec spec = spec_of("q");
+    struct schedule_result r;
+    struct job_view j;
+    int64_t first = engine_now(e);
+
+    (void)state;
+    spec.order = STR("a");
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    pass(1000);
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    assert_int_equal(oldest("q"), first);
+    assert_true(lease("q", &j));
+    assert_int_equal(oldest("q"), -1); /* the second waits for its lane, not for a worker */
+}
+
 /* Nothing of it is copied forward, and nothing is missing when its segment is gone. */
 static void settings_that_were_taken_back_stay_taken_back(void **state)
 {
@@ -395,6 +449,8 @@ static void waits_at_many_queues_end_a_few_at_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(the_age_of_the_oldest_ready_job_is_known),
+        TEST(the_age_of_the_oldest_knows_ordering_keys),
         TEST(queues_without_jobs_are_forgotten_and_stay_in_the_sums),
         TEST(queues_with_history_are_kept_until_it_is_over),
         TEST(settings_keep_a_queue_until_they_are_the_defaults),

@@ -145,6 +145,11 @@ static void check_downtime(enum catchup catchup, enum overlap overlap, bool busy
                  (int)view()->totals[LEDGER_OVERLAP], (int)view()->totals[LEDGER_RAN]);
     assert_int_equal(decided(), 11);
     assert_int_equal(view()->queued, 0);
+    struct queue_view q; /* counted since the restart */
+    assert_int_equal(engine_queue_get(e, STR("q"), &q), 0);
+    assert_int_equal(q.counters->missed, missed);
+    assert_int_equal(q.counters->skipped, overlapped);
+    assert_int_equal(q.counters->recurred, ran - 1);
 }
 
 static void downtime(void **state, enum catchup catchup, enum overlap overlap, uint64_t missed,

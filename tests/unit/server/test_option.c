@@ -46,7 +46,7 @@ static void assert_load_fails(const char *flags, const char *message)
 static void assert_text_fails(struct str text, const char *message)
 {
     struct options o;
-    struct option_error err;
+    struct option_error err = { 0 };
     assert_int_equal(options_init(&o), 0);
     assert_int_equal(options_parse_text(&o, text, "b.ini", &err), BELFRY_INVALID);
     assert_string_equal(err.text, message);
@@ -94,7 +94,7 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(o.idle_timeout_ms, 0);
     assert_int_equal(o.drain_timeout_ms, 10000);
     assert_int_equal(o.log.level, LOG_LEVEL_INFO);
-    assert_int_equal(o.log.format, LOG_FORMAT_JSON);
+    assert_int_equal(o.log.format, LOG_FORMAT_AUTO);
     assert_null(o.config);
     options_fini(&o);
     options_fini(&o);
@@ -117,7 +117,7 @@ static void every_row_has_an_acceptable_default_and_a_place_of_its_own(void **st
             assert_int_not_equal(row->offset, other->offset);
         }
     }
-    assert_true(n <= 64); /* duplicates in a file are marked in the bits of a uint64_t */
+    assert_true(n <= OPTION_ROWS_MAX);
 }
 
 static void flags_override_environment_overrides_file_overrides_defaults(void **state)
@@ -171,6 +171,12 @@ static void help_and_version_look_no_further(void **state)
     assert_int_equal(load(&o, "--version", &err), 0);
     assert_true(o.version);
     options_fini(&o);
+    assert_int_equal(load(&o, "-h --unknown", &err), 0);
+    assert_true(o.help);
+    options_fini(&o);
+    assert_int_equal(load(&o, "-V --unknown", &err), 0);
+    assert_true(o.version);
+    options_fini(&o);
 }
 
 static void wrong_flags_are_named_with_what_was_expected(void **state)
@@ -178,8 +184,8 @@ static void wrong_flags_are_named_with_what_was_expected(void **state)
     (void)state;
     assert_load_fails("--port 65536", "flag --port: expected a whole number from 0 to 65535, such "
                                       "as 2355, not \"65536\"");
-    assert_load_fails("--segment-size=1MB", "flag --segment-size: expected a size from 64KiB to "
-                                            "1GiB, such as 32MiB, not \"1MB\"");
+    assert_load_fails("--segment-size=1PB", "flag --segment-size: expected a size from 64KiB to "
+                                            "1GiB, such as 32MiB, not \"1PB\"");
     assert_load_fails("--drain-timeout soon", "flag --drain-timeout: expected a duration from 0ms "
                                               "to 1h, such as 10s, not \"soon\"");
     assert_load_fails("--durability maybe", "flag --durability: expected sync or interval or none, "
@@ -220,7 +226,7 @@ static void a_missing_file_is_an_error_of_input(void **state)
 static void files_may_have_comments_blanks_indents_and_our_section(void **state)
 {
     struct options o;
-    struct option_error err;
+    struct option_error err = { 0 };
     (void)state;
     assert_int_equal(options_init(&o), 0);
     assert_int_equal(options_parse_text(&o,
@@ -245,7 +251,8 @@ static void wrong_lines_in_a_file_are_named_by_number(void **state)
     assert_text_fails(STR("port = -1"), "b.ini:1: port: expected a whole number from 0 to 65535, "
                                         "such as 2355, not \"-1\"");
     assert_text_fails(STR("port = 1\n# x\nprt = 2\nport = 3\n"),
-                      "b.ini:3: unknown option prt: did you mean port?");
+                      "b.ini:3: unknown option prt: did you mean port?\n"
+                      "b.ini:4: port is given twice");
     assert_text_fails(STR("sync-interval = 2s\n"),
                       "b.ini:1: unknown option sync-interval: did you mean sync_interval?");
     assert_text_fails(STR("xylophone = 2\n"),
@@ -255,14 +262,185 @@ static void wrong_lines_in_a_file_are_named_by_number(void **state)
     assert_text_fails(STR("port\n"), "b.ini:1: expected name = value, as in port = 2355");
     assert_text_fails(STR("[other]\n"),
                       "b.ini:1: unknown section [other]: options need none, or [belfry]");
-    assert_text_fails(STR("\xef\xbb\xbf[other]\nport = 1\n"), "b.ini:2: unknown section [other]");
+    assert_text_fails(STR("[other]\nport = 1\nx = 2\n[belfry]\nport = x"),
+                      "b.ini:1: unknown section [other]: options need none, or [belfry]\n"
+                      "b.ini:5: port: expected a whole number from 0 to 65535, such as 2355, not "
+                      "\"x\"");
+    assert_text_fails(STR("\xef\xbb\xbf[other]\nport = 1\nport = 2\n"),
+                      "b.ini:2: unknown section [other]");
     assert_text_fails(STR("port = 1\0\n"), "b.ini:1: a zero byte");
+}
+
+static void all_errors_are_told_at_once(void **state)
+{
+    static const char *const env[] = { "BELFRY_MEMORY", "much", NULL };
+    struct options o;
+    struct option_error err;
+    char flags[128];
+    (void)state;
+    char *path = file_new("port = x\nprt = 1\ntls = maybe\n");
+    env_pairs = env;
+    snprintf(flags, sizeof flags, "--config %s --push-max 0 --sync-interval never", path);
+    assert_int_equal(load(&o, flags, &err), BELFRY_INVALID);
+    static const char *const told[] = {
+        ":1: port: expected",      ":2: unknown option prt",    ":3: tls: expected",
+        "BELFRY_MEMORY: expected", "flag --push-max: expected", "flag --sync-interval: expected"
+    };
+    const char *at = err.text;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        at = strstr(at, told[i]); /* in this order */
+        assert_non_null(at);
+    }
+    options_fini(&o);
+    env_pairs = NULL;
+    unlink(path);
+}
+
+static void errors_beyond_the_room_are_counted(void **state)
+{
+    struct options o;
+    struct option_error err = { 0 };
+    struct buf text = { 0 };
+    size_t lines = 1;
+    (void)state;
+    for (int i = 0; i < 500; i++)
+        buf_text(&text, "xylophone = 1\n");
+    assert_int_equal(options_init(&o), 0);
+    assert_int_equal(options_parse_text(&o, buf_view(&text), "b.ini", &err), BELFRY_INVALID);
+    for (const char *p = err.text; (p = strchr(p, '\n')); p++)
+        lines++;
+    const char *more = strstr(err.text, "\nand ");
+    assert_non_null(more);
+    assert_int_equal(lines - 1 + strtoul(more + 5, NULL, 10), 500);
+    assert_string_equal(strchr(more + 5, ' '), " more errors");
+    options_fini(&o);
+    buf_fini(&text);
+}
+
+static void a_file_behind_a_dash_may_be_missing(void **state)
+{
+    struct options o;
+    struct option_error err;
+    char flags[128];
+    (void)state;
+    assert_int_equal(load(&o, "--config -/nonexistent/x", &err), 0);
+    options_fini(&o);
+    assert_int_equal(load(&o, "--config -/tmp", &err), BELFRY_IO); /* it is there, and no file */
+    options_fini(&o);
+    char *path = file_new("port = 7\n");
+    snprintf(flags, sizeof flags, "--config -%s", path);
+    assert_int_equal(load(&o, flags, &err), 0);
+    assert_int_equal(o.port, 7);
+    options_fini(&o);
+    unlink(path);
+}
+
+static char *printed(void (*print)(const struct options *o, FILE *out), const struct options *o)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    print(o, out);
+    fclose(out);
+    return text;
+}
+
+static void the_values_are_shown_with_their_origins_and_can_be_loaded(void **state)
+{
+    static const char *const env[] = { "BELFRY_MEMORY", "1GB", "BELFRY_OTLP_HEADERS", "key=hush",
+                                       NULL };
+    struct options o, again;
+    struct option_error err;
+    const struct option_row *row;
+    char flags[128], line[128];
+    (void)state;
+    char *path = file_new("\nsync_interval = 90s\n");
+    env_pairs = env;
+    snprintf(flags, sizeof flags, "--config -%s --tls=off", path);
+    assert_int_equal(load(&o, flags, &err), 0);
+    char *text = printed(options_print, &o);
+    snprintf(line, sizeof line, "; %s:2\n", path);
+    assert_non_null(strstr(text, "\nsync_interval = 1m30s"));
+    assert_non_null(strstr(text, line));
+    assert_non_null(strstr(text, "\nmemory = 1000000000"));
+    assert_non_null(strstr(text, " ; BELFRY_MEMORY\n"));
+    assert_non_null(strstr(text, " ; flag --tls\n"));
+    assert_non_null(strstr(text, "data = ./data"));
+    assert_non_null(strstr(text, "; otlp_headers is not shown: from BELFRY_OTLP_HEADERS\n"));
+    assert_null(strstr(text, "hush"));
+    err = (struct option_error){ 0 };
+    assert_int_equal(options_init(&again), 0);
+    assert_int_equal(options_parse_text(&again, str_of(text), "shown.ini", &err), 0);
+    for (size_t i = 0; (row = option_row(i)); i++) {
+        struct buf a = { 0 }, b = { 0 };
+        option_value(row, &o, &a);
+        option_value(row, &again, &b);
+        assert_true(option_is_secret(row) || str_eq(buf_view(&a), buf_view(&b)));
+        buf_fini(&a);
+        buf_fini(&b);
+    }
+    options_fini(&o);
+    options_fini(&again);
+    free(text);
+    env_pairs = NULL;
+    unlink(path);
+}
+
+static void print_sample(const struct options *o, FILE *out)
+{
+    (void)o;
+    options_print_sample(out);
+}
+
+static void the_sample_has_all_options_and_can_be_loaded(void **state)
+{
+    struct options o;
+    struct option_error err = { 0 };
+    const struct option_row *row;
+    char *text = printed(print_sample, NULL), name[64];
+    (void)state;
+    assert_int_equal(options_init(&o), 0);
+    assert_int_equal(options_parse_text(&o, str_of(text), "sample.ini", &err), 0);
+    for (size_t i = 0; (row = option_row(i)); i++) {
+        snprintf(name, sizeof name, "\n;%s = ", row->name);
+        char *at = strstr(text, name);
+        assert_non_null(at);
+        at[1] = ' '; /* no comment any more */
+    }
+    assert_int_equal(options_parse_text(&o, str_of(text), "sample.ini", &err), 0);
+    options_fini(&o);
+    free(text);
+}
+
+static void note_unknown(void *arg, const char *name, const char *nearest)
+{
+    buf_printf(arg, "%s>%s ", name, nearest);
+}
+
+static void variables_that_are_no_options_are_found(void **state)
+{
+    char *env[] = { (char[]){ "BELFRY_PORTT=1" },
+                    (char[]){ "BELFRY_PORT=1" },
+                    (char[]){ "BELFRY=1" },
+                    (char[]){ "BELFRY_AUTH_FILE=x" },
+                    (char[]){ "BELFRY_memory=1" },
+                    (char[]){ "HOME=/BELFRY_X=" },
+                    (char[]){ "BELFRY_XYLOPHONES=1" },
+                    (char[]){ "BELFRY_AN_ENDLESS_NAME_THAT_NO_OPTION_HAS=1" },
+                    NULL };
+    struct buf told = { 0 };
+    (void)state;
+    options_unknown_env(env, note_unknown, &told);
+    assert_true(str_eq(buf_view(&told), STR("BELFRY_PORTT>BELFRY_PORT BELFRY_memory>BELFRY_MEMORY "
+                                            "BELFRY_XYLOPHONES> "
+                                            "BELFRY_AN_ENDLESS_NAME_THAT_NO_OPTION_HAS> ")));
+    buf_fini(&told);
 }
 
 static void a_line_too_long_for_inih_is_refused_rather_than_split(void **state)
 {
     struct options o;
-    struct option_error err;
+    struct option_error err = { 0 };
     char *text = malloc(100000);
     (void)state;
     memset(text, ' ', 100000);
@@ -277,7 +455,7 @@ static void a_line_too_long_for_inih_is_refused_rather_than_split(void **state)
     free(text);
 }
 
-static void sizes_are_read_in_units_of_1024(void **state)
+static void sizes_have_units_of_1024_or_by_si_of_1000(void **state)
 {
     static const struct {
         const char *text;
@@ -287,7 +465,12 @@ static void sizes_are_read_in_units_of_1024(void **state)
         { "64KiB", 65536 },    { "64kib", 65536 },
         { "1GiB", 1 << 30 },   { "1MiB", 1 << 20 },
         { "65535", -1 },       { "2GiB", -1 },
-        { "1M", -1 },          { "MiB", -1 },
+        { "1M", 1 << 20 },     { "1G", 1 << 30 },
+        { "64k", 65536 },      { "1MB", 1000000 },
+        { "1gb", 1000000000 }, { "64KB", -1 },
+        { "1Mi", -1 },         { "1MBB", -1 },
+        { "1iB", -1 },         { "1P", -1 },
+        { "1GG", -1 },         { "MiB", -1 },
         { "1 MiB", -1 },       { "-1MiB", -1 },
         { "1.5MiB", -1 },      { "0", -1 },
         { "16777216TiB", -1 }, { "99999999999999999999", -1 },
@@ -299,6 +482,7 @@ static void sizes_are_read_in_units_of_1024(void **state)
         char text[64];
         snprintf(text, sizeof text, "segment_size = %s", rows[i].text);
         options_init(&o);
+        err = (struct option_error){ 0 };
         int code = options_parse_text(&o, str_of(text), "b.ini", &err);
         assert_int_equal(code, rows[i].size < 0 ? BELFRY_INVALID : 0);
         assert_int_equal(o.segment_size, rows[i].size < 0 ? 32 << 20 : rows[i].size);
@@ -341,15 +525,21 @@ static void reloading_takes_over_what_may_change_and_lists_the_rest(void **state
     options_fini(&o);
 }
 
-static void help_lists_every_option(void **state)
+static void help_lists_every_option_in_80_columns(void **state)
 {
     char *text = NULL, flag[OPTION_NAME_MAX + 8];
-    size_t size = 0;
+    size_t size = 0, n = 0;
     const struct option_row *row;
     (void)state;
     FILE *out = open_memstream(&text, &size);
     options_print_help(out);
     fclose(out);
+    for (const char *p = text; *p; p += strcspn(p, "\n") + 1)
+        assert_true(strcspn(p, "\n") <= 80);
+    for (const char *p = text; *p; p++) /* lines become one */
+        if (!(*p == ' ' || *p == '\n') || (n > 0 && text[n - 1] != ' '))
+            text[n++] = *p == '\n' ? ' ' : *p;
+    text[n] = '\0';
     for (size_t i = 0; (row = option_row(i)); i++) {
         option_flag_name(row, flag);
         assert_non_null(strstr(text, flag));
@@ -372,9 +562,15 @@ int main(void)
         cmocka_unit_test(files_may_have_comments_blanks_indents_and_our_section),
         cmocka_unit_test(wrong_lines_in_a_file_are_named_by_number),
         cmocka_unit_test(a_line_too_long_for_inih_is_refused_rather_than_split),
-        cmocka_unit_test(sizes_are_read_in_units_of_1024),
+        cmocka_unit_test(sizes_have_units_of_1024_or_by_si_of_1000),
+        cmocka_unit_test(all_errors_are_told_at_once),
+        cmocka_unit_test(errors_beyond_the_room_are_counted),
+        cmocka_unit_test(a_file_behind_a_dash_may_be_missing),
+        cmocka_unit_test(the_values_are_shown_with_their_origins_and_can_be_loaded),
+        cmocka_unit_test(the_sample_has_all_options_and_can_be_loaded),
+        cmocka_unit_test(variables_that_are_no_options_are_found),
         cmocka_unit_test(reloading_takes_over_what_may_change_and_lists_the_rest),
-        cmocka_unit_test(help_lists_every_option),
+        cmocka_unit_test(help_lists_every_option_in_80_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells a person who starts the server by hand how to go on. */
+#ifndef SERVER_GREETING_H
+#define SERVER_GREETING_H
+
+#include "base/buf.h"
+
+struct greeting {
+    const char *program; /* how the command line is called from here */
+    const char *bind;
+    int port;
+    bool tls_only;
+    bool tokens; /* every client needs one */
+};
+
+/* Appends the text. */
+void greeting_put(const struct greeting *g, struct buf *out);
+
+/* Appends how to call the program `belfry` that is beside the file `self`: `belfry` if $PATH (or
+ * NULL) finds it, otherwise its path, from the directory `cwd` if it is below that. */
+void greeting_program(const char *self, const char *cwd, const char *path, struct buf *out);
+
+#endif
