@@ -99,6 +99,7 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
                                      .lease_ms = s->lease_ms,
                                      .retain_ms = s->retain_ms,
                                      .expire_ms = s->expire_ms,
+                                     .key_hold_ms = s->key_hold_ms,
                                      .order = s->order,
                                      .push = s->push,
                                      .notify = s->notify,
@@ -439,10 +440,10 @@ int engine_cancel(struct engine *e, struct job_id id)
 
     if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
-    if (!j && err != BELFRY_NOTFOUND)
-        return err;
-    if (!j || state_is_ended(j->state))
-        return CANCEL_NOTFOUND;
+    if (!j)
+        return err == BELFRY_NOTFOUND ? CANCEL_NOTFOUND : err;
+    if (state_is_ended(j->state))
+        return engine_error(e, BELFRY_STATE, "the job is already %s", job_state_name(j->state));
     if (j->state == JOB_LEASED) {
         err = emit_mark(e, &(struct mark_record){ .seq = j->seq, .flags = TRAIL_CANCELLING });
         return err ? err : CANCEL_RUNNING;
@@ -494,20 +495,27 @@ static int redrive(struct engine *e, struct job *j)
     image.due_ms = image.at_ms = e->now_ms;
     image.attempt = 0;
     image.stalls = 0;
-    image.trail.ended_ms = image.trail.keep_ms = 0;
+    image.trail.ended_ms = image.trail.keep_ms = image.trail.hold_ms = 0;
     image.trail.flags = 0;
     return emit_put(e, &image);
 }
 
-/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. A job on disk comes to
- * memory, as an answer is about one job only, and should not be asked for twice. */
+/* Another job that has the key of a dead one, which may hold it itself; NULL with NOTFOUND, COLD or
+ * NOMEM. A job on disk comes to memory, as an answer is about one job only, and should not be asked
+ * for twice. */
 static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
 {
+    struct job *rival = NULL;
     struct job_opts o;
 
     job_opts_get(j, &o);
     *ret_err = BELFRY_NOTFOUND;
-    return o.key.len > 0 ? key_seek(e, j->queue, o.order, o.key, true, ret_err) : NULL;
+    if (o.key.len > 0)
+        rival = key_seek(e, j->queue, o.order, o.key, true, ret_err);
+    if (rival != j)
+        return rival;
+    *ret_err = BELFRY_NOTFOUND;
+    return NULL;
 }
 
 int engine_redrive(struct engine *e, struct job_id id)
