@@ -156,7 +156,7 @@ int engine_extend(struct engine *e, struct job_id id, uint64_t token, const stru
                   struct extend_result *ret);
 int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t in_ms);
 
-/* An enum cancel_outcome, or NOMEM. */
+/* An enum cancel_outcome; STATE (the job has ended), NOMEM. */
 int engine_cancel(struct engine *e, struct job_id id);
 /* NOTFOUND, STATE (the job is leased or has ended). */
 int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms);

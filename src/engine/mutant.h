@@ -21,6 +21,7 @@
     X(EARLY, "jobs fire up to 50 ms before their time")                     \
     X(KEY_TWICE, "IFEXISTS keep makes a second job")                        \
     X(HOLD_FORGOTTEN, "a key is free as soon as its job is done")           \
+    X(OWN_HOLD_IGNORED, "only the queue says how long a key is held")       \
     X(CANCEL_RETRIED, "a cancelled running job is retried when it fails")   \
     X(COUNT_DRIFT, "the count of ready jobs is not lowered by a cancel")    \
     X(TORN_ACCEPTED, "an append in doubt is taken for done")                \

@@ -15,13 +15,15 @@ struct job_spec {
     struct str key; /* empty: none */
     struct str order;
     enum if_exists if_exists;
-    int priority;       /* 1-5 */
-    int64_t attempts;   /* 0: for ever; -1: the queue's */
-    struct str backoff; /* empty: the queue's */
-    int64_t lease_ms;   /* -1: the queue's */
-    int64_t retain_ms;  /* how long the job is kept once it is done; -1: the queue's */
-    int64_t expire_ms;  /* how long after its due time the job expires if it was not started; -1 or
-                           0: it never does */
+    int priority;        /* 1-5 */
+    int64_t attempts;    /* 0: for ever; -1: the queue's */
+    struct str backoff;  /* empty: the queue's */
+    int64_t lease_ms;    /* -1: the queue's */
+    int64_t retain_ms;   /* how long the job is kept once it is done; -1: the queue's */
+    int64_t key_hold_ms; /* how long the key stays taken after the job is done, dead or cancelled;
+                            -1 or 0: see the queue's */
+    int64_t expire_ms;   /* how long after its due time the job expires if it was not started; -1 or
+                            0: it never does */
     const struct str *tags;
     size_t tag_count;
     const struct meta *meta;

@@ -216,11 +216,11 @@ static void put_duration(struct reply *r, const void *view)
 #define OF struct job_event
 const struct shape_field event_fields[] = {
     SHOW_ID("id", id), SHOW_TEXT("tenant", tenant), SHOW_TEXT("queue", queue),
-    SHOW_WORD("state", state, job_state_name), SHOW_WORD("from", from, job_state_name, OR_NULL),
-    SHOW_WORD("cause", cause, event_cause_name), SHOW_INT("attempt", attempt),
+    SHOW_WORD("state", state, job_state_name, WORDS(JOB_STATES)), SHOW_WORD("from", from, job_state_name, OR_NULL, WORDS(JOB_STATES)),
+    SHOW_WORD("cause", cause, event_cause_name, WORDS(EVENT_CAUSES)), SHOW_INT("attempt", attempt),
     SHOW_MOMENT("happened_ms", now_ms), SHOW_MOMENT("due_ms", due_ms),
     SHOW_MOMENT("at_ms", at_ms, OR_NULL),
-    SHOW_WORD("outcome", outcome, attempt_outcome_name, OR_NULL),
+    SHOW_WORD("outcome", outcome, attempt_outcome_name, OR_NULL, WORDS_3RD(ATTEMPT_OUTCOMES)),
     SHOW_OWN("lateness_ms", SHAPE_DURATION, put_lateness, OR_NULL),
     SHOW_OWN("duration_ms", SHAPE_DURATION, put_duration, OR_NULL),
     SHOW_BYTES("worker", worker, OR_NULL), SHOW_BYTES("error", error, OR_NULL), { 0 },
@@ -231,7 +231,7 @@ void event_json(const struct job_event *ev, struct buf *out)
 {
     struct json_reply r;
 
-    json_reply_init(&r, out, NULL, NULL);
+    json_reply_init(&r, out, NULL);
     shape_put(&r.base, event_fields, ev);
 }
 

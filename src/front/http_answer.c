@@ -16,29 +16,42 @@ void http_refuse(const char *code, int status, const char *detail, struct http_a
     buf_reset(&ret->body, SIZE_MAX);
     ret->status = status;
     ret->problem = true;
-    http_problem(&ret->body, code, status, str_of(detail));
+    http_problem(&ret->body, code, status, str_of(detail), NULL);
 }
 
-static void refuse_missing(const struct http_route *r, struct http_answer *ret)
+static void refuse_missing(const char *thing, struct http_answer *ret)
 {
     char text[64];
 
-    snprintf(text, sizeof(text), "no such %s", verb_thing(http_route_verb(r)));
-    http_refuse("NOTFOUND", 404, text, ret);
+    snprintf(text, sizeof(text), "no such %s", thing);
+    buf_reset(&ret->body, SIZE_MAX);
+    ret->status = 404;
+    ret->problem = true;
+    http_problem(&ret->body, "NOTFOUND", 404, str_of(text), thing);
 }
 
-static void set_location(struct http_answer *a)
+/* The place of a new job, or of the job that has its key. */
+static void set_location(const struct http_route *route, struct http_answer *a)
 {
     static const char head[] = "{\"id\":\"";
+    bool is_job = (route->result && strcmp(route->result, "id") == 0) ||
+                  (route->shape && strcmp(route->shape, "Scheduled") == 0);
 
-    if (a->body.len == sizeof(head) - 1 + ID_TEXT + 2 && !a->body.failed)
+    if (is_job && a->body.len > sizeof(head) + ID_TEXT && !a->body.failed)
         snprintf(a->location, sizeof(a->location), "/v1/jobs/%.*s", ID_TEXT,
                  a->body.ptr + sizeof(head) - 1);
+}
+
+/* 200 instead of 201 if nothing was made, or not all of a batch. */
+static int status_of(const struct json_reply *r, const struct http_route *route)
+{
+    return r->errors || (r->kept && !r->created) ? 200 : route->status;
 }
 
 static void conclude(const struct json_reply *r, const struct http_route *route,
                      struct http_answer *ret)
 {
+    const char *thing = verb_thing(http_route_verb(route));
     struct buf text;
 
     switch (r->outcome) {
@@ -47,16 +60,15 @@ static void conclude(const struct json_reply *r, const struct http_route *route,
         ret->body = (struct buf){ 0 };
         ret->status = http_status_of(r->code);
         ret->problem = true;
-        http_problem(&ret->body, r->code, ret->status, buf_view(&text));
+        http_problem(&ret->body, r->code, ret->status, buf_view(&text), thing);
         buf_fini(&text);
         break;
-    case JSON_OUTCOME_NULL: refuse_missing(route, ret); break;
+    case JSON_OUTCOME_NULL: refuse_missing(thing, ret); break;
     case JSON_OUTCOME_OK:
     case JSON_OUTCOME_NONE: ret->status = 204; break;
     case JSON_OUTCOME_BODY:
-        ret->status = r->errors ? 200 : route->status; /* of a batch: not all were made */
-        if (ret->status == 201 && !route->item)
-            set_location(ret);
+        ret->status = status_of(r, route);
+        set_location(route, ret);
         break;
     }
 }
@@ -70,9 +82,11 @@ bool http_admit(const struct session *s, const struct http_route *route, struct 
 
     if (!call.verb)
         return true;
-    json_reply_init(&reply, &ret->body, NULL, NULL);
-    if (verb_admit(&call) == 0)
+    json_reply_init(&reply, &ret->body, NULL);
+    if (verb_admit(&call) == 0 && http_allows(route, s->who.role))
         return true;
+    if (!call.failed)
+        verb_error(&call, BELFRY_NOPERM, "settings are changed by admin; this token is read-only");
     conclude(&reply, route, ret);
     return false;
 }
@@ -84,7 +98,8 @@ uint64_t http_execute(struct session *s, const struct session_target *t,
     struct json_reply reply;
     uint64_t lsn;
 
-    json_reply_init(&reply, &ret->body, route->result, route->item);
+    json_reply_init(&reply, &ret->body, route->result);
+    reply.json = call->json;
     lsn = session_call(s, t, http_route_verb(route), call->words, call->n, owner, &reply.base);
     if (!s->parked && !s->cold && !s->no_room)
         conclude(&reply, route, ret);
@@ -92,11 +107,13 @@ uint64_t http_execute(struct session *s, const struct session_target *t,
 }
 
 void http_serve(struct session *s, const struct engine *e, const struct http_route *route,
-                struct job *const *jobs, size_t n, struct http_answer *ret)
+                const struct http_call *call, struct job *const *jobs, size_t n,
+                struct http_answer *ret)
 {
     struct json_reply reply;
 
-    json_reply_init(&reply, &ret->body, route->result, route->item);
+    json_reply_init(&reply, &ret->body, route->result);
+    reply.json = call->json;
     s->parked = NULL;
     verb_reply_leases(e, &reply.base, jobs, n);
     conclude(&reply, route, ret);
@@ -108,7 +125,7 @@ void http_fail(int err, const char *detail, struct http_answer *ret)
     struct json_reply reply;
     struct verb_call call = { .reply = &reply.base };
 
-    json_reply_init(&reply, &ret->body, NULL, NULL);
+    json_reply_init(&reply, &ret->body, NULL);
     verb_error(&call, err, detail);
     conclude(&reply, &none, ret);
 }

@@ -200,9 +200,9 @@ static int gather_json(struct fields *f, struct json *j, const struct arg *a)
 static int gather_item(struct fields *f, struct json *j, size_t number)
 {
     struct http_call *c = f->call;
-    struct fields item = { .call = c,
-                           .verb = verb_find(verb_table, STR("SCHEDULE")),
-                           .item = number };
+    struct fields item = {
+        .call = c, .in = f->in, .verb = verb_find(verb_table, STR("SCHEDULE")), .item = number
+    };
     size_t from, words;
     int err;
 
@@ -255,6 +255,14 @@ static int gather_value(struct fields *f, struct json *j, const struct arg *a, b
     return gather_single(f, j, a, base64);
 }
 
+static int gather_form(struct fields *f, struct json *j)
+{
+    size_t from = f->call->text.len;
+    int err = read_text(f, j, &http_form);
+
+    return err ? err : fields_form(f, text_since(f, from));
+}
+
 static int gather_field(struct fields *f, struct json *j)
 {
     size_t from = f->call->text.len;
@@ -265,6 +273,8 @@ static int gather_field(struct fields *f, struct json *j)
     if (!json_name(j, &f->call->text))
         return fields_refuse_json(f, j);
     name = text_since(f, from);
+    if (fields_is_form(f, name))
+        return gather_form(f, j);
     a = fields_find(f, name, &base64);
     if (!a)
         return fields_refuse_unknown(f, name, "field");

@@ -8,11 +8,13 @@
 #include "base/array.h"
 #include "base/base64.h"
 #include "front/http_fields.h"
+#include "front/otlp.h"
 
-#define KEEP_WORDS 64
-#define KEEP_BYTES ((size_t)4096)
-#define SUFFIX     "_base64"
-#define HEADER     "Idempotency-Key"
+#define KEEP_WORDS  64
+#define KEEP_BYTES  ((size_t)4096)
+#define SUFFIX      "_base64"
+#define HEADER      "Idempotency-Key"
+#define HEADER_TEXT 32 /* bytes of text that it takes */
 
 /* ---- Errors ---- */
 
@@ -84,11 +86,55 @@ void fields_begin(struct fields *f, struct str head)
         words_add(f->call, STR(""));
 }
 
+/* Adds a part of a trace to the metadata, unless the request has it there, or has no room. */
+static void give_trace(struct fields *f, const char *name, struct str value)
+{
+    const struct http_call *c = f->call;
+    size_t at = f->first + 1, metas = 0;
+
+    for (const struct arg *a = f->verb->args; a->positional; a++)
+        at++;
+    while (at + 1 < c->n) { /* pairs, and META with its name and value */
+        bool is_meta = str_eq(c->words[at], STR("meta"));
+
+        if (is_meta && str_eq(c->words[at + 1], str_of(name)))
+            return;
+        metas += is_meta;
+        at += is_meta ? 3 : 2;
+    }
+    if (metas >= METAS_MAX || value.len > META_MAX_BYTES)
+        return;
+    words_add(f->call, STR("meta"));
+    words_add(f->call, str_of(name));
+    words_add(f->call, value);
+}
+
+/* A job goes on in the trace of its request. A header that is no trace counts for nothing, as the
+ * standard wants it. */
+static void give_traces(struct fields *f)
+{
+    struct trace_context trace;
+
+    if (strcmp(f->verb->name, "SCHEDULE") != 0 || f->call->failed ||
+        !trace_parse(f->in->traceparent, &trace))
+        return;
+    give_trace(f, "traceparent", f->in->traceparent);
+    if (f->in->tracestate.len)
+        give_trace(f, "tracestate", f->in->tracestate);
+}
+
 int fields_end(struct fields *f)
 {
     struct http_call *c = f->call;
     size_t at = f->first + 1;
 
+    give_traces(f);
+    for (const struct arg *a = f->verb->args; a->type != ARG_END; a++) {
+        if (a->http) {
+            words_add(c, str_of(a->name));
+            words_add(c, str_of(a->http));
+        }
+    }
     for (const struct arg *a = f->verb->args; a->positional; a++) {
         bool given = f->given[index_of(f, a)];
 
@@ -115,7 +161,7 @@ const struct arg *fields_find(const struct fields *f, struct str name, bool *ret
         if (!plain && !(ends && http_arg_is_bytes(a) && str_eq(stem, str_of(a->name))))
             continue;
         *ret_base64 = !plain;
-        return f->route && !http_takes(f->route, a) ? NULL : a;
+        return http_takes(f->route, a) ? a : NULL;
     }
     return NULL;
 }
@@ -127,12 +173,30 @@ int fields_refuse_unknown(struct fields *f, struct str name, const char *what)
     char why[200];
 
     for (const struct arg *a = f->verb->args; a->type != ARG_END; a++)
-        if (!f->route || http_takes(f->route, a))
+        if (http_takes(f->route, a))
             buf_printf(&all, "%s%s", all.len ? ", " : "", a->name);
+    if (f->route && f->route->forms)
+        buf_printf(&all, "%s%s", all.len ? ", " : "", http_form.name);
     snprintf(why, sizeof(why), "unknown %s; there %s %.*s", what, all.len ? "are" : "is",
              all.len ? (int)all.len : 4, all.len ? all.ptr : "none");
     buf_fini(&all);
     return fields_refuse_text(f, name, why);
+}
+
+bool fields_is_form(const struct fields *f, struct str name)
+{
+    return f->route && f->route->forms && str_eq(name, str_of(http_form.name));
+}
+
+int fields_form(struct fields *f, struct str value)
+{
+    if (f->formed)
+        return fields_refuse(f, &http_form, "is given twice");
+    f->formed = true;
+    f->call->json = str_eq(value, STR("json"));
+    return f->call->json || str_eq(value, STR("text"))
+               ? 0
+               : fields_refuse(f, &http_form, "expected json or text");
 }
 
 /* ---- Escapes of paths and queries ---- */
@@ -222,6 +286,8 @@ static int gather_parameter(struct fields *f, struct str raw)
     bool base64 = false;
     int err;
 
+    if (!http_has_body(f->route) && fields_is_form(f, raw_name))
+        return fields_form(f, raw);
     if (unescape(raw_name, true, text))
         a = fields_find(f, text_since(f, from), &base64);
     if (!a || a->type == ARG_META || a->type == ARG_ITEMS ||
@@ -251,11 +317,13 @@ static int gather_query(struct fields *f, struct str query)
     return err;
 }
 
-/* The header stands for KEY and IFEXISTS keep. */
+/* The header stands for KEY, IFEXISTS keep and, unless the request says so itself, KEY_HOLD. */
 static int gather_header(struct fields *f, struct str key)
 {
     const struct arg *a = arg_named(f->verb, STR("key"));
     const struct arg *if_exists = arg_named(f->verb, STR("ifexists"));
+    const struct arg *hold = arg_named(f->verb, STR("key_hold"));
+    size_t from = f->call->text.len;
     bool taken;
 
     if (!key.ptr || !(f->verb->flags & VERB_ADDS))
@@ -268,6 +336,10 @@ static int gather_header(struct fields *f, struct str key)
                              "is given by Idempotency-Key, which stands for key and ifexists keep");
     fields_give(f, a, key);
     fields_give(f, if_exists, STR("keep"));
+    if (hold && f->in->idempotency_hold_ms > 0 && !fields_claim(f, hold)) {
+        buf_int(&f->call->text, f->in->idempotency_hold_ms);
+        fields_give(f, hold, text_since(f, from));
+    }
     return 0;
 }
 
@@ -280,7 +352,7 @@ static bool reserve_text(const struct http_input *in, struct buf *text)
 
     for (size_t i = 0; i < HTTP_PATH_ARGS; i++)
         bytes += in->match->args[i].len;
-    return buf_reserve(text, 2 * bytes);
+    return buf_reserve(text, 2 * bytes + HEADER_TEXT);
 }
 
 static int gather_all(struct fields *f, const struct http_input *in)
@@ -304,9 +376,9 @@ static int gather_all(struct fields *f, const struct http_input *in)
 
 int http_translate(const struct http_input *in, struct http_call *c)
 {
-    struct fields f = { .call = c,
-                        .route = in->match->route,
-                        .verb = http_route_verb(in->match->route) };
+    struct fields f = {
+        .call = c, .in = in, .route = in->match->route, .verb = http_route_verb(in->match->route)
+    };
     const char *text;
     int err;
 
@@ -328,7 +400,7 @@ void http_call_reset(struct http_call *c)
     }
     buf_reset(&c->text, KEEP_BYTES);
     c->n = 0;
-    c->failed = false;
+    c->failed = c->json = false;
     c->why[0] = '\0';
 }
 

@@ -15,8 +15,12 @@ struct http_input {
     const struct http_match *match;
     struct str query; /* behind the question mark, with its escapes */
     struct str body;
-    struct str idempotency_key; /* the header's value; ptr NULL: there is no such header */
-    size_t max_payload;         /* A JSON value is not read beyond that; 0: it is. */
+    struct str idempotency_key;  /* the header's value; ptr NULL: there is no such header */
+    size_t max_payload;          /* A JSON value is not read beyond that; 0: it is. */
+    int64_t idempotency_hold_ms; /* how long such a key stays taken after the job's end; 0: as the
+                                    queue says */
+    struct str traceparent;      /* the headers of a trace; empty: there are none */
+    struct str tracestate;
 };
 
 /* The verb's words. They borrow from `text` and from the input. */
@@ -26,6 +30,7 @@ struct http_call {
     size_t n;
     size_t cap;
     bool failed; /* there was no memory for a word */
+    bool json;   /* payloads that are JSON are answered as values */
     char why[256];
 };
 
@@ -58,7 +63,8 @@ uint64_t http_execute(struct session *s, const struct session_target *t,
 
 /* The answer of a LEASE that was parked. */
 void http_serve(struct session *s, const struct engine *e, const struct http_route *route,
-                struct job *const *jobs, size_t n, struct http_answer *ret);
+                const struct http_call *call, struct job *const *jobs, size_t n,
+                struct http_answer *ret);
 
 /* Answers an error by its number, as verbs do. */
 void http_fail(int err, const char *detail, struct http_answer *ret);

@@ -9,11 +9,13 @@
 /* One verb's arguments as they are gathered: in any order, from path, query, header and body. */
 struct fields {
     struct http_call *call;
+    const struct http_input *in;
     const struct http_route *route; /* NULL: an item of a batch, which takes all arguments */
     const struct verb *verb;
     size_t item;   /* number in a batch, from 1 on; 0: no item */
     size_t first;  /* index of the call's word in front of the arguments */
     size_t afters; /* values of AFTER so far: those of all items of a batch have a limit */
+    bool formed;   /* http_form was given */
     bool given[VERB_ARGS_MAX];
 };
 
@@ -27,6 +29,9 @@ int fields_read_body(struct fields *f, struct json *j);
 
 /* The argument of a field's name, or NULL; *ret_base64: the name has the ending of base64. */
 const struct arg *fields_find(const struct fields *f, struct str name, bool *ret_base64);
+/* Whether the name is that of http_form, on a route that takes it; and its value. */
+bool fields_is_form(const struct fields *f, struct str name);
+int fields_form(struct fields *f, struct str value);
 /* Whether the argument was given already. It counts as given from now on. */
 bool fields_claim(struct fields *f, const struct arg *a);
 /* Adds a value of an argument. */

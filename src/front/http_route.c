@@ -6,77 +6,99 @@
 #include "front/event_stream.h"
 
 /* clang-format off */
-#define KEYED "/v1/queues/{queue}/keys/{key}"
+#define KEYED     "/v1/queues/{queue}/keys/{key}"
+#define CANCELLED "cancelled|running|"
 
 const struct http_route http_routes[] = {
-    { HTTP_POST, "/v1/jobs", "SCHEDULE", .status = 201, .result = "id" },
-    { HTTP_POST, "/v1/leases", "LEASE", .status = 200, .result = "jobs", .shape = "Lease" },
-    { HTTP_POST, "/v1/jobs/{id}/complete", "COMPLETE", .status = 204 },
-    { HTTP_POST, "/v1/jobs/{id}/fail", "FAIL", .status = 200, .shape = "Failed" },
-    { HTTP_POST, "/v1/jobs/{id}/extend", "EXTEND", .status = 200, .shape = "Extended" },
-    { HTTP_POST, "/v1/jobs/{id}/release", "RELEASE", .status = 204 },
-    { HTTP_POST, "/v1/jobs/batch", "BATCH", .status = 201, .result = "results", .item = "id" },
-    { HTTP_GET, "/v1/jobs", "LIST", .status = 200, .shape = "Page" },
-    { HTTP_GET, "/v1/jobs/{id}", "GET", .less = "key queue", .status = 200, .shape = "Job" },
-    { HTTP_PATCH, "/v1/jobs/{id}", "RESCHEDULE", .status = 204 },
-    { HTTP_DELETE, "/v1/jobs/{id}", "CANCEL", .less = "key queue", .status = 200, .result = "outcome" },
-    { HTTP_GET, "/v1/jobs/{id}/explain", "EXPLAIN", .less = "key queue", .status = 200, .shape = "Explanation" },
-    { HTTP_POST, "/v1/jobs/{id}/redrive", "REDRIVE", .less = "queue limit", .status = 200, .result = "redriven",
+    { HTTP_POST, "/v1/jobs", "SCHEDULE", "scheduleJob", .status = 201, .shape = "Scheduled",
+      .summary = "Schedules a job. Without `in` and `at` it is due at once. 201: a job was made; 200: its key was taken." },
+    { HTTP_POST, "/v1/leases", "LEASE", "leaseJobs", .status = 200, .result = "jobs", .shape = "Lease", .forms = true,
+      .summary = "Takes ready jobs, each under a lease: the right of a worker to the job for a time." },
+    { HTTP_POST, "/v1/jobs/{id}/complete", "COMPLETE", "completeJob", .status = 204 },
+    { HTTP_POST, "/v1/jobs/{id}/fail", "FAIL", "failJob", .status = 200, .shape = "Failed" },
+    { HTTP_POST, "/v1/jobs/{id}/extend", "EXTEND", "extendLease", .status = 200, .shape = "Extended" },
+    { HTTP_POST, "/v1/jobs/{id}/release", "RELEASE", "releaseJob", .status = 204 },
+    { HTTP_POST, "/v1/jobs/batch", "BATCH", "scheduleJobs", .status = 201, .result = "results", .item = "Scheduled" },
+    { HTTP_GET, "/v1/jobs", "LIST", "listJobs", .status = 200, .shape = "Page" },
+    { HTTP_GET, "/v1/jobs/{id}", "GET", "getJob", .less = "key queue", .status = 200, .shape = "Job", .forms = true,
+      .summary = "Shows a job." },
+    { HTTP_PATCH, "/v1/jobs/{id}", "RESCHEDULE", "rescheduleJob", .status = 204,
+      .summary = "Moves a job that is not running to another time. Without `in` and `at` it is due at once." },
+    { HTTP_DELETE, "/v1/jobs/{id}", "CANCEL", "cancelJob", .less = "key queue", .status = 200, .result = "outcome",
+      .values = CANCELLED, .summary = "Cancels a job. 409 if the job has ended." },
+    { HTTP_GET, "/v1/jobs/{id}/explain", "EXPLAIN", "explainJob", .less = "key queue", .status = 200, .shape = "Explanation",
+      .summary = "Says why a job has not run, what it waits for, and until when." },
+    { HTTP_POST, "/v1/jobs/{id}/redrive", "REDRIVE", "redriveJob", .less = "queue limit", .status = 200, .result = "redriven",
       .summary = "Puts a dead job back, its attempts counted anew." },
 
-    { HTTP_GET, "/v1/queues", "QUEUES", .status = 200, .result = "queues", .shape = "Queue" },
-    { HTTP_GET, "/v1/queues/{queue}", "QUEUE", .only = "tenant", .status = 200, .shape = "Queue",
+    { HTTP_GET, "/v1/queues", "QUEUES", "listQueues", .status = 200, .result = "queues", .shape = "Queue" },
+    { HTTP_GET, "/v1/queues/{queue}", "QUEUE", "getQueue", .only = "tenant", .status = 200, .shape = "Queue",
       .summary = "Shows a queue." },
-    { HTTP_PATCH, "/v1/queues/{queue}", "QUEUE", .status = 200, .shape = "Queue",
+    { HTTP_PATCH, "/v1/queues/{queue}", "QUEUE", "changeQueue", .status = 200, .shape = "Queue",
       .summary = "Changes the settings of a queue that are given, and shows it." },
-    { HTTP_POST, "/v1/queues/{queue}/pause", "PAUSE", .status = 204 },
-    { HTTP_POST, "/v1/queues/{queue}/resume", "RESUME", .status = 204 },
-    { HTTP_POST, "/v1/queues/{queue}/redrive", "REDRIVE", .less = "id", .status = 200, .result = "redriven",
+    { HTTP_POST, "/v1/queues/{queue}/pause", "PAUSE", "pauseQueue", .status = 204 },
+    { HTTP_POST, "/v1/queues/{queue}/resume", "RESUME", "resumeQueue", .status = 204,
+      .summary = "Gives out the jobs of a paused queue again." },
+    { HTTP_POST, "/v1/queues/{queue}/redrive", "REDRIVE", "redriveQueue", .less = "id", .status = 200, .result = "redriven",
       .summary = "Puts a queue's dead jobs back, oldest first, attempts counted anew." },
-    { HTTP_GET, KEYED, "GET", .less = "id", .status = 200, .shape = "Job", .summary = "Shows the job that has this key." },
-    { HTTP_DELETE, KEYED, "CANCEL", .less = "id", .status = 200, .result = "outcome",
-      .summary = "Cancels the job that has this key." },
-    { HTTP_GET, KEYED "/explain", "EXPLAIN", .less = "id", .status = 200, .shape = "Explanation",
+    { HTTP_GET, KEYED, "GET", "getJobByKey", .less = "id", .status = 200, .shape = "Job", .forms = true,
+      .summary = "Shows the job that has this key." },
+    { HTTP_DELETE, KEYED, "CANCEL", "cancelJobByKey", .less = "id", .status = 200, .result = "outcome", .values = CANCELLED,
+      .summary = "Cancels the job that has this key. 409 if the job has ended." },
+    { HTTP_GET, KEYED "/explain", "EXPLAIN", "explainJobByKey", .less = "id", .status = 200, .shape = "Explanation",
       .summary = "Says why the job that has this key has not run." },
 
-    { HTTP_GET, "/v1/recurrences", "RECURRENCES", .status = 200, .shape = "RecurrencePage" },
-    { HTTP_GET, "/v1/recurrences/{name}", "RECURRENCE", .status = 200, .shape = "Recurrence" },
-    { HTTP_PUT, "/v1/recurrences/{name}", "RECUR", .status = 200, .shape = "Recurrence" },
-    { HTTP_DELETE, "/v1/recurrences/{name}", "RECURDELETE", .status = 204 },
-    { HTTP_POST, "/v1/recurrences/{name}/pause", "RECURPAUSE", .status = 204 },
-    { HTTP_POST, "/v1/recurrences/{name}/resume", "RECURRESUME", .status = 204 },
-    { HTTP_POST, "/v1/recurrences/{name}/run", "RECURRUN", .status = 201, .result = "id" },
-    { HTTP_POST, "/v1/preview", "PREVIEW", .status = 200, .result = "times", .shape = "Occurrence" },
+    { HTTP_GET, "/v1/recurrences", "RECURRENCES", "listRecurrences", .status = 200, .shape = "RecurrencePage",
+      .summary = "Shows a tenant's recurrences, page by page." },
+    { HTTP_GET, "/v1/recurrences/{name}", "RECURRENCE", "getRecurrence", .status = 200, .shape = "Recurrence" },
+    { HTTP_PUT, "/v1/recurrences/{name}", "RECUR", "putRecurrence", .status = 200, .shape = "Recurrence",
+      .summary = "Makes a recurrence, which schedules a job at each time of its rule, or changes the one of that name. Give "
+                 "exactly one of `rrule`, `cron` and `every`." },
+    { HTTP_DELETE, "/v1/recurrences/{name}", "RECURDELETE", "deleteRecurrence", .status = 204 },
+    { HTTP_POST, "/v1/recurrences/{name}/pause", "RECURPAUSE", "pauseRecurrence", .status = 204 },
+    { HTTP_POST, "/v1/recurrences/{name}/resume", "RECURRESUME", "resumeRecurrence", .status = 204,
+      .summary = "Lets a paused recurrence go on; times that passed meanwhile are skipped." },
+    { HTTP_POST, "/v1/recurrences/{name}/run", "RECURRUN", "runRecurrence", .status = 201, .result = "id" },
+    { HTTP_POST, "/v1/preview", "PREVIEW", "previewRule", .status = 200, .result = "times", .shape = "Occurrence",
+      .summary = "Shows the next times of a rule, without making a recurrence. Give exactly one of `rrule`, `cron` and `every`." },
 
-    { HTTP_GET, "/v1/tenants", "TENANTS", .status = 200, .result = "tenants", .shape = "Tenant" },
-    { HTTP_GET, "/v1/tenants/{name}", "TENANT", .only = "", .status = 200, .shape = "Tenant",
+    { HTTP_GET, "/v1/tenants", "TENANTS", "listTenants", .status = 200, .result = "tenants", .shape = "Tenant" },
+    { HTTP_GET, "/v1/tenants/{name}", "TENANT", "getTenant", .only = "", .status = 200, .shape = "Tenant",
       .summary = "Shows a tenant." },
-    { HTTP_PATCH, "/v1/tenants/{name}", "TENANT", .status = 200, .shape = "Tenant",
+    { HTTP_PATCH, "/v1/tenants/{name}", "TENANT", "changeTenant", .status = 200, .shape = "Tenant",
       .summary = "Changes the settings of a tenant that are given, and shows it." },
-    { HTTP_POST, "/v1/bulks", "BULK", .status = 201, .shape = "Bulk" },
-    { HTTP_GET, "/v1/bulks", "BULKS", .status = 200, .result = "bulks", .shape = "Bulk" },
-    { HTTP_DELETE, "/v1/bulks/{id}", "BULKSTOP", .status = 204 },
-    { HTTP_GET, "/v1/audit", "AUDIT", .status = 200, .shape = "AuditPage" },
-    { HTTP_GET, "/v1/stats", "STATS", .less = "tenant", .status = 200, .shape = "Stats",
+    { HTTP_POST, "/v1/bulks", "BULK", "startBulk", .status = 201, .shape = "Bulk" },
+    { HTTP_GET, "/v1/bulks", "BULKS", "listBulks", .status = 200, .result = "bulks", .shape = "Bulk" },
+    { HTTP_DELETE, "/v1/bulks/{id}", "BULKSTOP", "stopBulk", .status = 204 },
+    { HTTP_GET, "/v1/audit", "AUDIT", "listAudit", .status = 200, .shape = "AuditPage",
+      .summary = "Shows the audit log, oldest first: who changed settings, tokens, recurrences and many jobs at once. A page may be "
+                 "short or empty although there are more." },
+    { HTTP_GET, "/v1/stats", "STATS", "getStats", .less = "tenant", .status = 200, .shape = "Stats",
       .summary = "Shows the server's figures; to a token of one tenant that tenant's." },
-    { HTTP_GET, "/v1/tenants/{tenant}/stats", "STATS", .status = 200, .shape = "TenantStats",
+    { HTTP_GET, "/v1/tenants/{tenant}/stats", "STATS", "getTenantStats", .status = 200, .shape = "TenantStats",
       .summary = "Shows a tenant's figures." },
-    { HTTP_GET, "/v1/forecast", "FORECAST", .status = 200, .result = "steps", .shape = "Step" },
+    { HTTP_GET, "/v1/forecast", "FORECAST", "getForecast", .status = 200, .result = "steps", .shape = "Step" },
 
-    { HTTP_POST, "/v1/tokens", "TOKENCREATE", .status = 201, .shape = "NewToken" },
-    { HTTP_GET, "/v1/tokens", "TOKENS", .status = 200, .result = "tokens", .shape = "Token" },
-    { HTTP_DELETE, "/v1/tokens/{name}", "TOKENREVOKE", .status = 204 },
+    { HTTP_POST, "/v1/tokens", "TOKENCREATE", "createToken", .status = 201, .shape = "NewToken" },
+    { HTTP_GET, "/v1/tokens", "TOKENS", "listTokens", .status = 200, .result = "tokens", .shape = "Token" },
+    { HTTP_DELETE, "/v1/tokens/{name}", "TOKENREVOKE", "revokeToken", .status = 204 },
 
-    { HTTP_GET, "/healthz", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ, .open = true,
+    { HTTP_GET, "/healthz", NULL, "getHealth", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ, .open = true,
       .summary = "Answers while the process serves at all." },
-    { HTTP_GET, "/readyz", .status = 200, .shape = "Health", .page = HTTP_READYZ, .open = true,
+    { HTTP_GET, "/readyz", NULL, "getReadiness", .status = 200, .shape = "Health", .page = HTTP_READYZ, .open = true,
       .summary = "Answers 200 while requests are taken, 503 while they are not." },
-    { HTTP_GET, "/openapi.json", .status = 200, .page = HTTP_OPENAPI, .open = true, .summary = "This description, as OpenAPI 3.1." },
-    { HTTP_GET, "/metrics", .status = 200, .page = HTTP_METRICS, .summary = "All figures as text that Prometheus reads." },
-    { HTTP_GET, "/v1/events", .status = 200, .shape = "Event", .page = HTTP_EVENTS,
+    { HTTP_GET, "/openapi.json", NULL, "getOpenApi", .status = 200, .page = HTTP_OPENAPI, .open = true,
+      .summary = "This description, as OpenAPI 3.1." },
+    { HTTP_GET, "/metrics", NULL, "getMetrics", .status = 200, .page = HTTP_METRICS,
+      .summary = "All figures as text that Prometheus reads." },
+    { HTTP_GET, "/v1/events", NULL, "streamEvents", .status = 200, .shape = "Event", .page = HTTP_EVENTS,
       .summary = "What happens to jobs, as it happens: a stream of server-sent events that does not end. Each has the new "
                  "state as its name and this object as its data; `gap` says that some were missed, and how many." },
-    { HTTP_GET, "/docs", .status = 200, .page = HTTP_DOCS, .open = true, .summary = "The same as a page to read." },
+    { HTTP_GET, "/docs", NULL, "getDocs", .status = 200, .page = HTTP_DOCS, .open = true, .summary = "This description as a page to read." },
+    { HTTP_GET, "/", NULL, "getHome", .status = 200, .page = HTTP_HOME, .open = true,
+      .summary = "What this server is, with a first job to try: a page for browsers, JSON or text for other clients." },
+    { HTTP_GET, "/favicon.ico", NULL, "getIcon", .status = 204, .page = HTTP_ICON, .open = true,
+      .summary = "Nothing: browsers ask for it." },
     { 0 },
 };
 /* clang-format on */
@@ -109,6 +131,8 @@ static bool matches(const char *template, struct str path, struct str *args)
     size_t n = 0;
 
     memset(args, 0, HTTP_PATH_ARGS * sizeof(*args)); /* a row before may have begun like this one */
+    if (path.len == 1 || left.len == 1)
+        return str_eq(path, left);
     if (!str_starts(path, STR("/")) || path.ptr[path.len - 1] == '/')
         return false;
     str_cut(&left, '/');
@@ -161,6 +185,14 @@ const struct verb *http_route_verb(const struct http_route *r)
     return r->verb ? verb_find(verb_table, str_of(r->verb)) : NULL;
 }
 
+bool http_allows(const struct http_route *r, enum role role)
+{
+    const struct verb *v = http_route_verb(r);
+    bool only_looks = role == ROLE_READONLY && v->flags & VERB_SHOWS;
+
+    return verb_allows(v, role) && (!only_looks || r->method == HTTP_GET);
+}
+
 /* Whether a word is in a list with blanks between. */
 static bool is_listed(const char *list, const char *word)
 {
@@ -182,10 +214,21 @@ bool http_in_path(const struct http_route *r, const struct arg *a)
 
 bool http_takes(const struct http_route *r, const struct arg *a)
 {
+    if (a->http)
+        return false;
+    if (!r)
+        return true;
     if (http_in_path(r, a) || (r->less && is_listed(r->less, a->name)))
         return false;
     return !r->only || is_listed(r->only, a->name);
 }
+
+const struct arg http_form = {
+    "payload", ARG_WORD, .words = "text|json",
+    .help = "`json`: a payload or result that is JSON comes as that value, in `payload_json` or "
+            "`result_json` in place of "
+            "`payload` or `result`; any other comes as with `text`, the default"
+};
 
 bool http_arg_is_bytes(const struct arg *a)
 {

@@ -21,20 +21,25 @@ enum http_page {
     HTTP_OPENAPI,
     HTTP_DOCS,
     HTTP_METRICS,
-    HTTP_EVENTS
+    HTTP_EVENTS,
+    HTTP_HOME,
+    HTTP_ICON
 };
 
 struct http_route {
     enum http_method method;
     const char *path;   /* "/v1/jobs/{id}/complete" */
     const char *verb;   /* the verb's name; NULL: see page */
+    const char *id;     /* the operation's name in /openapi.json: "completeJob" */
     const char *only;   /* options that the route takes, with blanks between; NULL: all */
     const char *less;   /* options that the route does not take; NULL: it takes all */
     const char *result; /* field of the answer for a value that is no map */
-    const char *item;   /* field around each element of an array; NULL: none */
+    const char *item;   /* shape of each element of `result` that is no error; NULL: see shape */
     const char *shape;  /* shape of the answer, or of each element of `result`: see openapi_shape */
+    const char *values; /* words that `result` can have, `|` behind each; NULL: any */
     const char *summary; /* NULL: the verb's */
     uint16_t status;     /* of a success: 200, 201, or 204 for a verb that answers OK */
+    bool forms;          /* it takes http_form */
     bool open;           /* it needs no token: probes and readers of the documentation have none */
     enum http_page page;
 };
@@ -60,7 +65,14 @@ struct str http_path_arg(const struct http_route *r, size_t i);
 /* The verb's row, or the row of options of a page that has some; else NULL. */
 const struct verb *http_route_verb(const struct http_route *r);
 
-/* Whether the argument is in the path, and whether the body or the query may have it. */
+/* Whether a token of this role may use a route that has a verb. */
+bool http_allows(const struct http_route *r, enum role role);
+
+/* The parameter of routes that show payloads. It is the front's: no verb has it. */
+extern const struct arg http_form;
+
+/* Whether the argument is in the path, and whether the body or the query may have it. `r` NULL: an
+ * item of a batch. */
 bool http_in_path(const struct http_route *r, const struct arg *a);
 bool http_takes(const struct http_route *r, const struct arg *a);
 

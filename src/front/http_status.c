@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/http_status.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
+#include "base/id.h"
 #include "base/utf8.h"
 #include "front/json.h"
 
@@ -46,12 +49,27 @@ const char *http_reason(int status)
     return "";
 }
 
-static const char *title_of(const char *code, int status)
+static void put_title(struct buf *out, const char *code, int status, const char *thing)
 {
     const struct error_row *row = error_find(str_of(code));
+    bool is_missing = row && row->err == BELFRY_NOTFOUND && thing;
+    /* Some errors are of HTTP alone: a wrong method or path, a body that is no JSON. */
+    bool is_own = !row || row->status != status || row->err == BELFRY_UNKNOWN;
+    char text[64];
 
-    /* Some errors are of HTTP alone: a wrong method, a body that is no JSON. */
-    return row && row->status == status ? row->text : http_reason(status);
+    snprintf(text, sizeof(text), "no such %s", is_missing ? thing : "");
+    json_quote(out, str_of(is_missing ? text : is_own ? http_reason(status) : row->text));
+}
+
+/* The id at the end of the text about a key that is taken. */
+static void put_holder(struct buf *out, const char *code, struct str detail)
+{
+    struct str id = { detail.ptr + detail.len - ID_TEXT, ID_TEXT };
+    struct job_id parsed;
+
+    if (strcmp(code, error_name(BELFRY_KEYEXISTS)) == 0 && detail.len >= ID_TEXT &&
+        id_parse(id, &parsed))
+        json_quote_in(out, ",\"id\":", id, "");
 }
 
 /* The text may contain bytes of a client: each one that is not UTF-8 becomes a question mark. */
@@ -76,13 +94,17 @@ static void quote_any(struct buf *out, struct str s)
     buf_fini(&clean);
 }
 
-void http_problem(struct buf *out, const char *code, int status, struct str detail)
+void http_problem(struct buf *out, const char *code, int status, struct str detail,
+                  const char *thing)
 {
     buf_text(out, "{\"type\":\"urn:belfry:error:");
     buf_text(out, code);
-    json_quote_in(out, "\",\"title\":", str_of(title_of(code, status)), ",\"status\":");
+    buf_text(out, "\",\"title\":");
+    put_title(out, code, status, thing);
+    buf_text(out, ",\"status\":");
     buf_int(out, status);
     json_quote_in(out, ",\"code\":", str_of(code), ",\"detail\":");
     quote_any(out, detail);
+    put_holder(out, code, detail);
     buf_text(out, "}");
 }

@@ -13,7 +13,9 @@ int http_status_of(const char *code);
 /* "Not Found"; "" for a status that is never answered. */
 const char *http_reason(int status);
 
-/* Appends an object as in RFC 7807. */
-void http_problem(struct buf *out, const char *code, int status, struct str detail);
+/* Appends an object as in RFC 9457. `thing` is the thing that NOTFOUND is about: "queue"; NULL: the
+ * title does not say. KEYEXISTS has the id of the job that has the key as a member. */
+void http_problem(struct buf *out, const char *code, int status, struct str detail,
+                  const char *thing);
 
 #endif

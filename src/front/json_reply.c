@@ -22,20 +22,12 @@ static bool at_name(const struct json_reply *j)
     return j->depth && j->level[j->depth - 1].map && j->level[j->depth - 1].left % 2 == 0;
 }
 
-/* Whether the next value gets a field of its own around it. */
-static bool is_item(const struct json_reply *j)
-{
-    return j->item && j->depth == 1 && !j->level[0].map;
-}
-
 /* Writes what goes before a value that is no name. */
-static void begin_value(struct json_reply *j, bool single)
+static void begin_value(struct json_reply *j)
 {
     j->outcome = JSON_OUTCOME_BODY;
     if (j->depth == 0)
         json_quote_in(j->out, "{", str_of(j->name ? j->name : "value"), ":");
-    else if (single && is_item(j))
-        json_quote_in(j->out, "{", str_of(j->item), ":");
 }
 
 /* Closes complete arrays and maps, from the inside out. */
@@ -53,15 +45,13 @@ static void close_levels(struct json_reply *j)
 }
 
 /* Writes what goes behind a value. */
-static void end_value(struct json_reply *j, bool single)
+static void end_value(struct json_reply *j)
 {
     j->key_end = 0;
     if (j->depth == 0) {
         buf_text(j->out, "}");
         return;
     }
-    if (single && is_item(j))
-        buf_text(j->out, "}");
     if (--j->level[j->depth - 1].left)
         buf_text(j->out, ",");
     else
@@ -77,19 +67,30 @@ static void write_name(struct json_reply *j, struct str s)
 }
 
 /* The last name gets an ending, and its quote and colon move behind that. */
-static void name_base64(struct json_reply *j)
+static void name_more(struct json_reply *j, const char *ending)
 {
     assert(j->key_end == j->out->len || j->out->failed);
     if (j->out->failed)
         return;
     j->out->len -= 2;
-    buf_text(j->out, "_base64\":");
+    buf_text(j->out, ending);
+    buf_text(j->out, "\":");
+}
+
+/* Whether the name in front of the next value is this one. */
+static bool is_named(const struct json_reply *j, const char *name)
+{
+    size_t len = strlen(name);
+    const char *at = j->out->ptr + j->key_end - len - 3; /* "name": */
+
+    return j->key_end > len + 3 && !j->out->failed && at[0] == '"' &&
+           memcmp(at + 1, name, len) == 0;
 }
 
 static void write_base64(struct json_reply *j, struct str s)
 {
     if (j->key_end)
-        name_base64(j);
+        name_more(j, "_base64");
     else
         buf_text(j->out, "{\"base64\":");
     buf_text(j->out, "\"");
@@ -103,6 +104,25 @@ static bool write_string(struct json_reply *j, struct str s)
     return utf8_valid(s) && json_quote_within(j->out, s, s.len < SHORT ? SIZE_MAX : 2 * s.len);
 }
 
+/* Writes a payload or result as the value that it is, under a name of its own. False: it is no
+ * JSON, or was not asked for so. */
+static bool write_json(struct json_reply *j, struct str s)
+{
+    struct json text;
+
+    if (!j->json || s.len == 0 || !(is_named(j, "payload") || is_named(j, "result")))
+        return false;
+    name_more(j, "_json");
+    json_begin(&text, s);
+    if (json_take(&text, j->out) && json_done(&text))
+        return true;
+    if (!j->out->failed) {
+        j->out->len = j->key_end - 2;
+        buf_text(j->out, "\":");
+    }
+    return false;
+}
+
 static void write_bytes(struct reply *r, struct str s)
 {
     struct json_reply *j = of(r);
@@ -111,10 +131,10 @@ static void write_bytes(struct reply *r, struct str s)
         write_name(j, s);
         return;
     }
-    begin_value(j, true);
-    if (!write_string(j, s))
+    begin_value(j);
+    if (!write_json(j, s) && !write_string(j, s))
         write_base64(j, s);
-    end_value(j, true);
+    end_value(j);
 }
 
 static void write_status(struct reply *r, const char *word)
@@ -137,26 +157,26 @@ static void write_error(struct reply *r, const char *code, struct str text)
         buf_str(j->out, text);
         return;
     }
-    begin_value(j, false);
+    begin_value(j);
     j->errors++;
     buf_text(j->out, "{\"error\":");
-    http_problem(j->out, code, http_status_of(code), text);
+    http_problem(j->out, code, http_status_of(code), text, "job");
     buf_text(j->out, "}");
-    end_value(j, false);
+    end_value(j);
 }
 
 static void write_integer(struct reply *r, int64_t v)
 {
-    begin_value(of(r), true);
+    begin_value(of(r));
     buf_int(of(r)->out, v);
-    end_value(of(r), true);
+    end_value(of(r));
 }
 
 static void write_literal(struct json_reply *j, const char *word)
 {
-    begin_value(j, true);
+    begin_value(j);
     buf_text(j->out, word);
-    end_value(j, true);
+    end_value(j);
 }
 
 static void write_null(struct reply *r)
@@ -169,6 +189,10 @@ static void write_null(struct reply *r)
 
 static void write_boolean(struct reply *r, bool v)
 {
+    if (is_named(of(r), "created")) {
+        of(r)->created += v;
+        of(r)->kept += !v;
+    }
     write_literal(of(r), v ? "true" : "false");
 }
 
@@ -177,7 +201,7 @@ static void open_level(struct json_reply *j, size_t left, bool map)
     assert(j->depth < JSON_REPLY_DEPTH);
     j->outcome = JSON_OUTCOME_BODY;
     if (j->depth == 0 && !map)
-        begin_value(j, false);
+        begin_value(j);
     buf_text(j->out, map ? "{" : "[");
     j->key_end = 0;
     j->level[j->depth].left = left;
@@ -223,8 +247,11 @@ static void undo(struct reply *r)
 {
     struct json_reply *j = of(r);
 
+    bool json = j->json;
+
     j->out->len = j->start;
-    json_reply_init(j, j->out, j->name, j->item);
+    json_reply_init(j, j->out, j->name);
+    j->json = json;
 }
 
 static const struct reply_ops json_reply_ops = {
@@ -242,9 +269,9 @@ static const struct reply_ops json_reply_ops = {
     .mark = mark,
 };
 
-void json_reply_init(struct json_reply *r, struct buf *out, const char *name, const char *item)
+void json_reply_init(struct json_reply *r, struct buf *out, const char *name)
 {
     *r = (struct json_reply){
-        .base = { &json_reply_ops }, .out = out, .start = out->len, .name = name, .item = item
+        .base = { &json_reply_ops }, .out = out, .start = out->len, .name = name
     };
 }

@@ -27,10 +27,12 @@ struct json_reply {
     struct buf *out;
     size_t start;     /* the reply's first byte in out */
     const char *name; /* name of the field for an answer that is no map */
-    const char *item; /* name of a field around each single value of an array; NULL: none */
+    bool json;        /* payloads and results that are JSON are values: see http_form */
     enum json_outcome outcome;
     const char *code; /* of the error */
     size_t errors;    /* number of errors among the elements of an array */
+    size_t created;   /* number of fields `created` that are true */
+    size_t kept;      /* number of those that are false */
     size_t key_end;   /* place behind the name in front of the next value; 0: there is none */
     unsigned depth;
     struct {
@@ -40,6 +42,6 @@ struct json_reply {
 };
 
 /* The reply appends to out, which outlives it. */
-void json_reply_init(struct json_reply *r, struct buf *out, const char *name, const char *item);
+void json_reply_init(struct json_reply *r, struct buf *out, const char *name);
 
 #endif

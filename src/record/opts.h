@@ -21,7 +21,8 @@
     X(ORDER, 9, BYTES, order)         \
     X(PUSH, 16, BYTES, push)          \
     X(NOTIFY, 10, FLAG, notify)       \
-    X(GATES, 11, FLAG, passing)
+    X(GATES, 11, FLAG, passing)       \
+    X(KEY_HOLD, 18, POSITIVE, key_hold_ms)
 
 #define OPT_TYPE_BYTES    struct str /* empty: not given */
 #define OPT_TYPE_NUMBER   int64_t    /* -1: not given */

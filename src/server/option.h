@@ -107,6 +107,7 @@ struct options {
     int64_t max_connections_per_address; /* 0: any number */
     int64_t max_headers;
     int64_t keepalive_timeout_ms;
+    int64_t idempotency_hold_ms; /* 0: the key_hold of the queue alone counts */
     int64_t max_streams;
     int64_t events_memory;
     struct {

@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/time.h"
+#include "record/limits.h"
 
 #define KIB (INT64_C(1) << 10)
 #define MIB (INT64_C(1) << 20)
@@ -139,6 +140,9 @@ static const struct option_row option_table[] = {
     { "keepalive_timeout", OPTION_DURATION, RELOADABLE, AT(keepalive_timeout_ms), "0ms", 0, DAY, NULL,
       "Time after an answer in which the next HTTP request must come; then the server closes the connection. 0 for "
       "client_timeout. A connection that does not take its answer is cut off after the longer of the two." },
+    { "idempotency_hold", OPTION_DURATION, RELOADABLE, AT(idempotency_hold_ms), "1d", 0, KEY_HOLD_MAX_MS, NULL,
+      "How long a key that HTTP's header Idempotency-Key gave stays taken after its job is done, dead or cancelled. "
+      "The key_hold of the queue counts where it is longer. 0 leaves it to the queue alone." },
     { "slow_work", OPTION_DURATION, RELOADABLE, AT(slow_work_ms), "5ms", 0, HOUR, NULL,
       "Work that holds the loop for so long is counted as slow, and the log names it: a request, or work of the "
       "server itself. Each kind has ten lines at once, and one in a second then. 0ms for all work, which costs time." },

@@ -10,7 +10,8 @@ bool verb_allows(const struct verb *v, enum role r)
     case ROLE_ADMIN: return true;
     case ROLE_PRODUCER: return v->flags & VERB_PRODUCER;
     case ROLE_WORKER: return v->flags & VERB_WORKER;
-    case ROLE_READONLY: return v->flags & VERB_READS && !(v->flags & VERB_ADMIN);
+    case ROLE_READONLY:
+        return v->flags & VERB_SHOWS || (v->flags & VERB_READS && !(v->flags & VERB_ADMIN));
     case ROLE_NONE:
     case ROLE_END: break;
     }
@@ -135,12 +136,27 @@ struct str verb_tenant(const struct verb *v, const struct arg_value *args, uint3
     return tenant_or_default(v, tenant_given(v, args, given));
 }
 
+/* Whether a setting is among the arguments of a caller that may only look. */
+static bool lacks_settings_right(const struct verb_call *c)
+{
+    if (!c->who || c->who->role != ROLE_READONLY || !(c->verb->flags & VERB_SHOWS))
+        return false;
+    for (uint32_t left = c->given; left; left &= left - 1)
+        if (c->verb->args[__builtin_ctz(left)].field)
+            return true;
+    return false;
+}
+
 /* The answer does not depend on whether the tenant exists. */
 int verb_scope(struct verb_call *c)
 {
     const struct arg_value *given = tenant_given(c->verb, c->args, c->given);
     char text[NAME_MAX_BYTES + 64];
 
+    if (lacks_settings_right(c)) {
+        verb_error(c, BELFRY_NOPERM, "settings are changed by admin; this token is read-only");
+        return BELFRY_NOPERM;
+    }
     if (!verb_is_confined(c)) {
         c->tenant = tenant_or_default(c->verb, given);
         return 0;

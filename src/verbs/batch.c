@@ -165,7 +165,7 @@ static void run_all(const struct batch *b)
     } else {
         reply_array(b->call->reply, b->n);
         for (size_t i = 0; i < b->n; i++)
-            reply_id(b->call->reply, b->results[i].id);
+            reply_scheduled(b->call->reply, b->items[i].item.map, &b->results[i]);
     }
 }
 
@@ -218,7 +218,7 @@ static void run_each(const struct batch *b)
         else if (err)
             refuse_job(b, i, err);
         else
-            reply_id(b->call->reply, b->results[i].id);
+            reply_scheduled(b->call->reply, b->items[i].item.map, &b->results[i]);
     }
 }
 

@@ -24,12 +24,12 @@ static void put_states(struct reply *r, const void *view)
 /* clang-format off */
 #define OF struct bulk_shown
 const struct shape_field bulk_fields[] = {
-    SHOW_ID("id", view.id), SHOW_WORD("action", view.b.action, bulk_action_name),
-    SHOW_BOOL("dry_run", view.b.dry), SHOW_WORD("state", view.b.state, bulk_state_name),
+    SHOW_ID("id", view.id), SHOW_WORD("action", view.b.action, bulk_action_name, WORDS(BULK_ACTIONS)),
+    SHOW_BOOL("dry_run", view.b.dry), SHOW_WORD("state", view.b.state, bulk_state_name, WORDS(BULK_STATES)),
     SHOW_TEXT("tenant", tenant), SHOW_INT("matched", view.b.matched),
     SHOW_INT("changed", view.b.changed), SHOW_INT("skipped", view.b.skipped),
     SHOW_INT("looked_at", view.b.looked), SHOW_QUEUE(view.b.queue, OR_NULL),
-    SHOW_OWN("states", SHAPE_LIST, put_states), SHOW_TEXT("tag", view.b.tag, OR_NULL),
+    SHOW_OWN("states", SHAPE_LIST, put_states, WORDS(JOB_STATES)), SHOW_TEXT("tag", view.b.tag, OR_NULL),
     SHOW_MOMENT("from_ms", view.b.from_ms, OR_NULL), SHOW_MOMENT("to_ms", view.b.to_ms, OR_NULL),
     SHOW_MOMENT("due_ms", view.b.due_ms, OR_NULL), SHOW_MOMENT("created_ms", view.created_ms),
     SHOW_MOMENT("ended_ms", view.b.ended_ms, OR_NULL), SHOW_TEXT("error", view.b.error, OR_NULL),

@@ -10,8 +10,8 @@ struct explained {
 /* clang-format off */
 #define OF struct explained
 const struct shape_field explanation_fields[] = {
-    SHOW_ID("id", id), SHOW_WORD("state", x.state, job_state_name),
-    SHOW_WORD("reason", x.reason, reason_name), SHOW_TEXT("why", x.why),
+    SHOW_ID("id", id), SHOW_WORD("state", x.state, job_state_name, WORDS(JOB_STATES)),
+    SHOW_WORD("reason", x.reason, reason_name, WORDS(REASONS)), SHOW_TEXT("why", x.why),
     SHOW_MOMENT("until_ms", x.until_ms, OR_NULL), SHOW_INT("ready_in_queue", x.ready),
     SHOW_MOMENT("deferred_until_ms", x.deferred_ms, OR_NULL), SHOW_INT("deferrals", x.deferrals),
     { 0 },

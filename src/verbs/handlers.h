@@ -9,7 +9,7 @@
 
 /* Where rows have arguments that handlers take by their index, for speed. */
 enum { SUBJECT }; /* the first one names the thing that the verb is about */
-enum { SCHEDULE_IN = 2 };
+enum { SCHEDULE_IN = 2, SCHEDULE_ANSWER = 22 };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT };
 enum { HELD_ID, HELD_TOKEN, HELD_OPTIONS };
 enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
@@ -24,11 +24,12 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_bulk, run_bulks, run_bulkstop, run_audit, run_tokencreate, run_tokens, run_tokenrevoke;
 
 /* Fields of replies. Each table stands beside its handler; see shapes.c. */
-extern const struct shape_field summary_fields[], job_fields[], attempt_fields[], page_fields[],
-    lease_fields[], fail_fields[], extend_fields[], explanation_fields[], queue_fields[],
-    tenant_fields[], stats_fields[], tenant_stats_fields[], step_fields[], occurrence_fields[],
-    recurrence_fields[], recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[],
-    bulk_fields[], audit_fields[], audit_page_fields[], token_fields[], new_token_fields[];
+extern const struct shape_field scheduled_fields[], summary_fields[], job_fields[],
+    attempt_fields[], page_fields[], lease_fields[], fail_fields[], extend_fields[],
+    explanation_fields[], queue_fields[], tenant_fields[], stats_fields[], tenant_stats_fields[],
+    step_fields[], occurrence_fields[], recurrence_fields[], recurrence_summary_fields[],
+    recurrence_page_fields[], ledger_fields[], bulk_fields[], audit_fields[], audit_page_fields[],
+    token_fields[], new_token_fields[];
 extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
 extern const struct shape_field counter_fields[]; /* of struct counters */
 
@@ -57,6 +58,8 @@ bool verb_missing(struct verb_call *c, int err);
 /* Writes OK, or the engine's error. */
 void verb_ok(struct verb_call *c, int err);
 void reply_id(struct reply *r, struct job_id id);
+/* Writes the answer of SCHEDULE: a map, or the id. */
+void reply_scheduled(struct reply *r, bool map, const struct schedule_result *result);
 /* Notes for the audit log the id of a new thing, and a word about it. */
 void verb_outcome(struct verb_call *c, struct job_id id, const char *word);
 
@@ -84,6 +87,7 @@ struct listing {
 struct item {
     struct job_spec spec; /* first: item_of stores arguments from here on */
     char name[QUEUE_MAX_BYTES];
+    bool map; /* the answer is a map, by SCHEDULE's row */
     struct str tags[TAGS_MAX + 1];
     struct meta meta[METAS_MAX + 1];
     struct job_id after[AFTER_MAX + 1];

@@ -108,6 +108,7 @@ bool item_of(struct verb_call *c, struct item *ret)
         .lease_ms = -1,
         .retain_ms = -1,
         .expire_ms = -1,
+        .key_hold_ms = -1,
         .tags = ret->tags,
         .meta = ret->meta,
         .after = ret->after,
@@ -121,7 +122,36 @@ bool item_of(struct verb_call *c, struct item *ret)
 
 bool schedule_of(struct verb_call *c, struct item *ret)
 {
+    ret->map = c->args[SCHEDULE_ANSWER].set && c->args[SCHEDULE_ANSWER].number == 1;
     return item_of(c, ret) && due_of(c, &c->args[SCHEDULE_IN], &ret->spec.due_ms);
+}
+
+#define SCHEDULE_OUTCOMES(X) X(CREATED, "created") X(KEPT, "kept") X(REPLACED, "replaced")
+#define WORD(name, text)     [SCHEDULE_##name] = text,
+
+static const char *const outcomes[] = { SCHEDULE_OUTCOMES(WORD) };
+#undef WORD
+
+static void put_created(struct reply *r, const void *view)
+{
+    reply_boolean(r, ((const struct schedule_result *)view)->outcome == SCHEDULE_CREATED);
+}
+
+/* clang-format off */
+#define OF struct schedule_result
+const struct shape_field scheduled_fields[] = {
+    SHOW_ID("id", id), SHOW_OWN("created", SHAPE_BOOL, put_created),
+    SHOW_INDEX("outcome", outcome, outcomes, WORDS(SCHEDULE_OUTCOMES)), { 0 },
+};
+#undef OF
+/* clang-format on */
+
+void reply_scheduled(struct reply *r, bool map, const struct schedule_result *result)
+{
+    if (map)
+        shape_put(r, scheduled_fields, result);
+    else
+        reply_id(r, result->id);
 }
 
 void run_schedule(struct verb_call *c)
@@ -130,7 +160,7 @@ void run_schedule(struct verb_call *c)
     struct item item;
 
     if (schedule_of(c, &item) && !verb_failed(c, engine_schedule(c->engine, &item.spec, &result)))
-        reply_id(c->reply, result.id);
+        reply_scheduled(c->reply, item.map, &result);
 }
 
 int job_named(struct verb_call *c, struct job_id *ret)
@@ -169,9 +199,7 @@ void run_cancel(struct verb_call *c)
         outcome = engine_cancel(c->engine, id);
     else if (outcome == BELFRY_NOTFOUND)
         outcome = CANCEL_NOTFOUND;
-    if (outcome < 0)
-        verb_error(c, outcome, "");
-    else
+    if (!verb_failed(c, outcome))
         reply_status(c->reply, words[outcome]);
 }
 

@@ -7,7 +7,7 @@
 #define OF struct attempt
 const struct shape_field attempt_fields[] = {
     SHOW_INT("attempt", number), SHOW_MOMENT("start_ms", start_ms), SHOW_MOMENT("end_ms", end_ms),
-    SHOW_DURATION("late_ms", late_ms), SHOW_WORD("outcome", outcome, attempt_outcome_name),
+    SHOW_DURATION("late_ms", late_ms), SHOW_WORD("outcome", outcome, attempt_outcome_name, WORDS_3RD(ATTEMPT_OUTCOMES)),
     SHOW_BYTES("worker", worker, OR_NULL), SHOW_BYTES("error", error, OR_NULL), { 0 },
 };
 #undef OF
@@ -59,7 +59,7 @@ static void put_history(struct reply *r, const void *view)
 /* clang-format off */
 #define SUMMARY                                         \
     SHOW_ID("id", id),                                  \
-    SHOW_WORD("state", state, job_state_name),          \
+    SHOW_WORD("state", state, job_state_name, WORDS(JOB_STATES)), \
     SHOW_TEXT("tenant", tenant),                        \
     SHOW_TEXT("queue", queue),                          \
     SHOW_BYTES("key", key, OR_NULL),                    \
@@ -88,7 +88,7 @@ const struct shape_field job_fields[] = {
     SHOW_INT("stalls", stalls), SHOW_ALL(label_fields), SHOW_OWN("after", SHAPE_LIST, put_after),
     SHOW_TEXT("recurrence", recurrence, OR_NULL), SHOW_MOMENT("nominal_ms", nominal_ms, OR_NULL),
     SHOW_MOMENT("expires_ms", expires_ms, OR_NULL), SHOW_BOOL("notify", notify),
-    SHOW_OWN("gates", SHAPE_TEXT, put_gates), SHOW_DURATION("lease_ms", lease_ms, OR_NULL),
+    SHOW_OWN("gates", SHAPE_TEXT, put_gates, .values = "hold|pass"), SHOW_DURATION("lease_ms", lease_ms, OR_NULL),
     SHOW_MOMENT("until_ms", until_ms, OR_NULL), SHOW_BYTES("worker", worker, OR_NULL),
     SHOW_INT("progress", progress, OR_NULL), SHOW_BYTES("note", note, OR_NULL),
     SHOW_BOOL("cancelling", cancelling), SHOW_BOOL("replacing", replacing),

@@ -13,7 +13,7 @@ static const char *const kinds[] = { "rrule", "cron", "every" }; /* by enum recu
 #define OF struct ledger_entry
 const struct shape_field ledger_fields[] = {
     SHOW_MOMENT("nominal_ms", nominal_ms), SHOW_MOMENT("upto_ms", upto_ms),
-    SHOW_INT("count", count), SHOW_WORD("outcome", outcome, ledger_word),
+    SHOW_INT("count", count), SHOW_WORD("outcome", outcome, ledger_word, WORDS(LEDGER_OUTCOMES)),
     SHOW_WORD("why", outcome, ledger_why, OR_NULL), SHOW_BOOL("by_hand", by_hand),
     SHOW_ID("id", id, OR_NULL), SHOW_MOMENT("ended_ms", ended_ms, OR_NULL), { 0 },
 };
@@ -63,10 +63,10 @@ static void put_skipped(struct reply *r, const void *view)
 #define OF struct recurrence_view
 const struct shape_field recurrence_summary_fields[] = {
     SHOW_TEXT("name", name), SHOW_TENANT(r.queue), SHOW_QUEUE(r.queue),
-    SHOW_INDEX("kind", r.kind, kinds), SHOW_TEXT("rule", r.rule), SHOW_TEXT("tz", r.zone),
+    SHOW_INDEX("kind", r.kind, kinds, .values = "rrule|cron|every"), SHOW_TEXT("rule", r.rule), SHOW_TEXT("tz", r.zone),
     SHOW_MOMENT("start_ms", r.start_ms), SHOW_TEXT("exdate", r.exdate, OR_NULL),
-    SHOW_TEXT("rdate", r.rdate, OR_NULL), SHOW_INDEX("catchup", r.catchup, catchups),
-    SHOW_INDEX("overlap", r.overlap, overlaps), SHOW_INT("priority", r.priority),
+    SHOW_TEXT("rdate", r.rdate, OR_NULL), SHOW_INDEX("catchup", r.catchup, catchups, WORDS(CATCHUPS)),
+    SHOW_INDEX("overlap", r.overlap, overlaps, WORDS(OVERLAPS)), SHOW_INT("priority", r.priority),
     SHOW_BYTES("payload", r.payload), SHOW_BOOL("paused", r.paused),
     SHOW_INT("revision", r.revision), SHOW_MOMENT("created_ms", created_ms),
     SHOW_MOMENT("edited_ms", r.edited_ms), SHOW_MOMENT("last_ms", r.last_ms, OR_NULL),

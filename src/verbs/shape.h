@@ -60,10 +60,11 @@ struct shape_field {
     enum shape_type type;
     struct str name; /* empty: a figure that only METRICS has */
     enum shape_from from;
-    bool maybe;        /* shown as null if the member is negative or empty, or no id or token */
-    bool hop;          /* the member is a pointer to a value of type `from` */
-    size_t at;         /* place of the member in the view */
-    const char *shape; /* MAPS: the name of their shape */
+    bool maybe;         /* shown as null if the member is negative or empty, or no id or token */
+    bool hop;           /* the member is a pointer to a value of type `from` */
+    size_t at;          /* place of the member in the view */
+    const char *shape;  /* MAPS: the name of their shape */
+    const char *values; /* all words that a text or list can have, `|` behind each; NULL: any */
     const char *metric;
     const char *help; /* of the metric */
     union {
@@ -117,6 +118,11 @@ enum shape_type shape_type_of(struct str name);
               .hop = SHAPE_POINTS(struct hist, member))
 
 #define OR_NULL            .maybe = true
+/* The words of an X-macro whose second, or third, column has them. */
+#define SHAPE_2ND(name, text, ...)         text "|"
+#define SHAPE_3RD(name, number, text, ...) text "|"
+#define WORDS(list)        .values = list(SHAPE_2ND)
+#define WORDS_3RD(list)    .values = list(SHAPE_3RD)
 #define METRIC(name, text) .metric = (name), .help = (text)
 
 #define SHOW_INT(name, member, ...)    SHAPE_ROW(name, SHAPE_INT, SHAPE_INTEGER(member), member, __VA_ARGS__)
@@ -137,8 +143,8 @@ enum shape_type shape_type_of(struct str name);
 #define SHOW_WORD(name, member, function, ...) \
     SHAPE_ROW(name, SHAPE_TEXT, _Generic(SHAPE_IS(member), int: FROM_WORD, unsigned: FROM_WORD), member, \
               .word = (function), __VA_ARGS__)
-#define SHOW_INDEX(name, member, array) \
-    SHAPE_ROW(name, SHAPE_TEXT, _Generic(SHAPE_IS(member), unsigned: FROM_INDEX), member, .words = (array))
+#define SHOW_INDEX(name, member, array, ...) \
+    SHAPE_ROW(name, SHAPE_TEXT, _Generic(SHAPE_IS(member), unsigned: FROM_INDEX), member, .words = (array), __VA_ARGS__)
 /* Both parts of a queue's full name. */
 #define SHOW_TENANT(member) \
     SHAPE_ROW("tenant", SHAPE_TEXT, _Generic(SHAPE_IS(member), struct str: FROM_TENANT), member)

@@ -2,6 +2,7 @@
 #include "verbs/handlers.h"
 
 const struct shape shapes[] = {
+    { "Scheduled", scheduled_fields },
     { "Summary", summary_fields },
     { "Job", job_fields },
     { "Attempt", attempt_fields },

@@ -65,12 +65,13 @@
 
 const struct verb verb_table[] = {
     { "SCHEDULE", VERB_ADDS | VERB_PRODUCER | VERB_QUICK, "Schedules a job. Without IN and AT it is due at once.",
-      "the job's id", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
+      "the job's id; with ANSWER map a map: id, created (false if the key was taken) and outcome (created, kept or "
+      "replaced)", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
         SPEC_QUEUE("name of the queue"),
         SPEC_PAYLOAD("any bytes, up to max_payload"),
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
         { "at", ARG_MOMENT, .help = "due at this moment; a job whose moment has passed runs at once" },
-        SPEC_KEY("at most one job of the queue has this key at a time"),
+        SPEC_KEY("unique among the jobs of the queue that have not ended; see KEY_HOLD"),
         SPEC_IFEXISTS("if the key is taken: `keep` (the default) answers the id of that job, `replace` gives that "
                       "job the new payload and due time, `reject` fails with KEYEXISTS"),
         SPEC_PRIORITY("1 is first, 5 is last; 3 if not given"),
@@ -91,9 +92,15 @@ const struct verb verb_table[] = {
         SPEC_ORDER("ordering key: jobs of the queue with one ordering key run one at a time, by due time; KEY is "
                    "then unique among these jobs"),
         SPEC_PUSH("URL to which the server pushes the job; needed in a queue whose PUSH_URL is `job`, refused in "
-                  "any other") } },
+                  "any other"),
+        { "key_hold", ARG_DURATION, .min = 0, .max = KEY_HOLD_MAX_MS, OF_JOB(key_hold_ms),
+          .help = "how long the key stays taken after the job is done, dead or cancelled; the longer one of this and "
+                  "the KEY_HOLD of the queue counts" },
+        { "answer", ARG_WORD, .words = "id|map", .http = "map",
+          .help = "`id` (the default): the answer is the job's id; `map`: it is a map of id, created and outcome" } } },
     { "BATCH", VERB_ADDS | VERB_PRODUCER, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
-      "an array of ids, in the order of the items; in mode `each` an error stands in the place of a refused item",
+      "an array of ids, in the order of the items, or of maps for items with ANSWER map; in mode `each` an error stands "
+      "in the place of a refused item",
       "BATCH all 4 reminder.send \"hello\" IN 10m 2 report.make \"{}\"", run_batch, {
         { "mode", ARG_WORD, POS, .words = "all|each",
           .help = "`all`: if one item is refused none is scheduled, and together the items are no larger than "
@@ -146,7 +153,7 @@ const struct verb verb_table[] = {
         { "in", ARG_DURATION, DURATION, .help = "the job is offered again only after this pause" }, HOLDER } },
     { "CANCEL", VERB_PRODUCER | VERB_QUICK, "Cancels a job, by id or by KEY and QUEUE.",
       "`cancelled`; or `running` if a worker has the job: the worker learns of it at its next EXTEND, and the job is "
-      "not retried; or `notfound`", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
+      "not retried; or `notfound`. STATE if the job has ended", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
         ID_OR_KEY, TENANT } },
     { "RESCHEDULE", VERB_PRODUCER, "Moves a job that is not running to another time. Without IN and AT it is due "
                                    "at once.",
@@ -268,7 +275,7 @@ const struct verb verb_table[] = {
           .help = "only queues behind this name, for the next page; with TENANT * the name is `tenant@queue`, or "
                   "`queue` for the tenant `default`" },
         LIMIT, TENANT } },
-    { "QUEUE", VERB_ADMIN, "Shows a queue, after changing the settings that are given.",
+    { "QUEUE", VERB_ADMIN | VERB_SHOWS, "Shows a queue, after changing the settings that are given.",
       "a map of counts and settings", "QUEUE reminder.send ATTEMPTS 10 BACKOFF exp:5s:1h", run_queue, {
         QUEUE,
         { "lease", ARG_DURATION, .min = 1, .max = LEASE_MAX_MS, OF_QUEUE(LEASE, lease_ms),
@@ -305,7 +312,7 @@ const struct verb verb_table[] = {
           .help = "how many pushes at a time; 10 by default" } } },
     { "PAUSE", VERB_ADMIN | VERB_STOPS, "Stops giving out the jobs of a queue; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
     { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_pause, { QUEUE, TENANT } },
-    { "TENANT", VERB_ADMIN, "Shows a tenant, after changing the settings that are given.",
+    { "TENANT", VERB_ADMIN | VERB_SHOWS, "Shows a tenant, after changing the settings that are given.",
       "a map of counts and settings; null if the tenant has no queue and no settings", "TENANT acme WEIGHT 3 MAX_RUNNING 50", run_tenant, {
         { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" },
         { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX, OF_TENANT(WEIGHT, weight),

@@ -20,7 +20,7 @@ struct token_shown {
 /* clang-format off */
 #define OF struct token_shown
 static const struct shape_field common_fields[] = {
-    SHOW_TEXT("name", view.name), SHOW_WORD("role", view.role, role_name),
+    SHOW_TEXT("name", view.name), SHOW_WORD("role", view.role, role_name, WORDS_3RD(ROLES)),
     SHOW_TEXT("tenant", view.tenant), SHOW_MOMENT("created_ms", view.created_ms),
     SHOW_MOMENT("expires_ms", expires_ms, OR_NULL), { 0 },
 };

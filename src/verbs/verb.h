@@ -64,6 +64,7 @@ struct arg {
     int64_t min;
     int64_t max;
     const char *words; /* "keep|replace|reject" */
+    const char *http;  /* the value that HTTP always has, and does not take; NULL: it takes any */
     const char *help;
     const char *thing; /* of the first argument: the thing that it names, "queue"; NULL: a job */
     enum arg_as as;    /* type of the member that takes the value */
@@ -164,6 +165,7 @@ enum verb_flags {
     VERB_SERVER = 512, /* only for tokens of tenant `*` */
     VERB_STOPS = 1024, /* pauses a thing; a verb without it, but with its handler, lets it go on */
     VERB_QUICK = 2048, /* takes microseconds if its words are short */
+    VERB_SHOWS = 4096, /* without settings it changes nothing, and read-only tokens may call it */
 };
 
 struct verb {
@@ -197,14 +199,14 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
 /* The tenant that the call is about: the given one, or the default of the row. */
 struct str verb_tenant(const struct verb *v, const struct arg_value *args, uint32_t given);
 
-/* Whether a token of this role may call the verb. */
+/* Whether a token of this role may call the verb; one that also shows things, perhaps only so. */
 bool verb_allows(const struct verb *v, enum role r);
 /* The roles that may call it: "admin, producer". Returns the length. */
 size_t verb_roles(const struct verb *v, char *ret, size_t size);
 /* Whether the caller's role may call the verb: 0, or NOPERM after an error reply. */
 int verb_admit(struct verb_call *call);
 /* Sets call->tenant to the tenant of the arguments, or else to that of a confined caller. NOPERM
- * after an error reply: a confined caller named another tenant. */
+ * after an error reply: a confined caller named another tenant, or a read-only one a setting. */
 int verb_scope(struct verb_call *call);
 
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */

@@ -34,7 +34,7 @@ const struct shape_field lease_fields[] = {
 #undef OF
 #define OF struct fail_result
 const struct shape_field fail_fields[] = {
-    SHOW_WORD("state", state, job_state_name), SHOW_MOMENT("at_ms", at_ms, OR_NULL),
+    SHOW_WORD("state", state, job_state_name, .values = "scheduled|dead|cancelled"), SHOW_MOMENT("at_ms", at_ms, OR_NULL),
     SHOW_INT("attempt", attempt), SHOW_INT("attempts", attempts), { 0 },
 };
 #undef OF

@@ -20,7 +20,7 @@ def test_the_examples_run(server, tmp_path):
         statuses = re.findall(r"^\d{3}$", out.stdout, re.M)
         assert statuses and all(s in ("200", "201", "204") for s in statuses), out.stdout
         answers.append(out.stdout)
-    assert len(answers) == 4 and '"state":"done"' in answers[1] and r'{\"sent\":true}' in answers[1]
+    assert len(answers) == 5 and '"state":"done"' in answers[1] and r'{\"sent\":true}' in answers[1]
     assert len(re.findall(r"^\d{3}$", answers[2], re.M)) == 11
     assert "retry: 1000\nid: 1-" in answers[3] and "event: scheduled\ndata: {" in answers[3]
 

@@ -54,7 +54,7 @@ def test_a_wait_outlasts_client_timeout_and_slow_clients_do_not(make_server):
     port = server.port
     start = time.monotonic()
     answer = raw(port, request("POST", "/v1/leases", b'{"queues":"q","wait":"3500ms"}', "Connection: close"))
-    assert answer.startswith(b"HTTP/1.1 200") and answer.endswith(b'{"jobs":[]}'), answer
+    assert answer.startswith(b"HTTP/1.1 200") and answer.endswith(b'{"jobs":[]}\n'), answer
     assert time.monotonic() - start >= 3.49  # the server counts whole milliseconds
     slow = {}
     for name, first in (("line", b"GET /heal"), ("headers", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"),
@@ -119,7 +119,7 @@ def test_sigterm_answers_what_is_under_way(make_server):
     wait_for(lambda: server.has_written(b"under way"), what="it is written, and being synced")
     server.running = False
     server.process.send_signal(signal.SIGTERM)
-    assert read_all(waiting).endswith(b'{"jobs":[]}')
+    assert read_all(waiting).endswith(b'{"jobs":[]}\n')
     assert b"HTTP/1.1 201" in read_all(writing)
     assert server.process.wait(60) == 0
     server.start()

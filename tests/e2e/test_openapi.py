@@ -41,6 +41,10 @@ def is_stream(op):
     return "text/event-stream" in op["responses"]["200"].get("content", {}) if "200" in op["responses"] else False
 
 
+def resolved(api, schema):
+    return api["components"]["schemas"][schema["$ref"].split("/")[-1]] if "$ref" in schema else schema
+
+
 def schema_of(api, schema):
     """With what it refers to."""
     return {**schema, "components": api["components"]}
@@ -80,21 +84,37 @@ def test_the_description_is_whole(api):
             assert p["description"], where
             jsonschema.Draft202012Validator.check_schema(p["schema"])
         if "requestBody" in op:
-            body = op["requestBody"]["content"]["application/json"]["schema"]
+            body = resolved(api, op["requestBody"]["content"]["application/json"]["schema"])
             jsonschema.Draft202012Validator.check_schema(body)
             assert body["additionalProperties"] is False
             for field, s in body["properties"].items():
                 assert s["description"], f"{where} {field}"
     refs = re.findall(r'"\$ref": "([^"]*)"', json.dumps(api))
-    assert all(r.split("/")[-1] in api["components"]["schemas"] for r in refs) and refs
+    assert all(r.split("/")[-1] in api["components"][r.split("/")[-2]] for r in refs) and refs
+
+
+def test_words_of_answers_are_enumerated(api):
+    schemas = api["components"]["schemas"]
+    states = ["scheduled", "ready", "leased", "done", "dead", "cancelled", "expired", "waiting"]
+    assert schemas["Job"]["properties"]["state"]["enum"] == states
+    assert schemas["LedgerEntry"]["properties"]["outcome"]["enum"] == ["open", "ran", "failed", "cancelled", "skipped"]
+    assert "no_worker" in schemas["Explanation"]["properties"]["reason"]["enum"]
+    assert "retried" in schemas["Event"]["properties"]["cause"]["enum"]
+    assert schemas["Token"]["properties"]["role"]["enum"] == ["admin", "producer", "worker", "read-only"]
+    assert "STALE" in schemas["Problem"]["properties"]["code"]["enum"]
+    assert schemas["Scheduled"]["properties"]["id"]["type"] == "string"
+    assert {op["operationId"] for _, _, op in operations(api)} >= {"scheduleJob", "completeJob", "leaseJobs", "getJob"}
+    assert api["paths"]["/v1/jobs"]["post"]["requestBody"]["required"] is True
+    assert "IN " not in api["paths"]["/v1/jobs"]["post"]["summary"]
 
 
 def test_limits_come_from_the_verbs(api):
-    body = api["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    body = resolved(api, api["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["schema"])
     assert body["properties"]["priority"]["minimum"] == 1 and body["properties"]["priority"]["maximum"] == 5
     assert body["properties"]["ifexists"]["enum"] == ["keep", "replace", "reject"]
     assert body["properties"]["key"]["maxLength"] == 512
-    assert body["required"] == ["queue"] and {"required": ["payload_base64"]} in body["oneOf"]
+    assert body["required"] == ["queue"] and ["payload_base64"] in [o["required"] for o in body["oneOf"]]
+    assert "answer" not in body["properties"]
 
 
 class Maker:
@@ -198,7 +218,7 @@ def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api
             rng.shuffle(todo)
             for path, method, op in todo:
                 maker.sober = rng.random() < 0.5
-                body = op.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+                body = resolved(api, op.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {}))
                 maker.pair = rng.choice(maker.held[-3:]) if "token" in body.get("properties", {}) and maker.sober else None
                 params = {p["name"]: maker.value(p["name"], p["schema"]) for p in op.get("parameters", [])
                           if p["in"] == "path"}
@@ -208,7 +228,7 @@ def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api
                 query = [(k, v if isinstance(v, str) else json.dumps(v)) for k, v in query if v is not None]
                 body = None
                 if "requestBody" in op:
-                    body = maker.body(op["requestBody"]["content"]["application/json"]["schema"])
+                    body = maker.body(resolved(api, op["requestBody"]["content"]["application/json"]["schema"]))
                 url = path_of(path, params) + ("?" + urllib.parse.urlencode(query, errors="replace") if query else "")
                 headers = {"Idempotency-Key": rng.choice("abc")} if op.get("x-verb") == "SCHEDULE" and rng.random() < .1 else {}
                 sent = json.dumps(body).encode() if body is not None else None
@@ -217,12 +237,14 @@ def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api
                 statuses[answer.status] = statuses.get(answer.status, 0) + 1
                 assert answer.status < 500, what
                 response = op["responses"].get(str(answer.status), op["responses"]["default"])
+                if "$ref" in response:
+                    response = api["components"]["responses"][response["$ref"].split("/")[-1]]
                 if answer.status < 400:
                     assert str(answer.status) in op["responses"], what
                     went_well.add((path, method))
                 else:
                     assert answer.headers["Content-Type"] == "application/problem+json", what
-                if "content" in response:
+                if "content" in response and "json" in list(response["content"])[0]:
                     schema = list(response["content"].values())[0]["schema"]
                     check(api, schema, answer.json)
                     assert not list(unknown_fields(api, schema, answer.json)), \

@@ -91,6 +91,11 @@ def test_point_04_a_key_is_free_when_its_job_has_ended_unless_it_is_held(b, q):
     b.call("COMPLETE", second, lease1(b, q)["token"])
     assert b.call("SCHEDULE", q, "x", "KEY", "k", "IFEXISTS", "replace") == second
     assert state(b, second) == "done" and b.lease(q) == []
+    mine = b.call("SCHEDULE", q + "-own", "x", "KEY", "k", "KEY_HOLD", "1h", "ATTEMPTS", "1")
+    b.call("FAIL", mine, lease1(b, q + "-own")["token"])
+    assert b.call("SCHEDULE", q + "-own", "x", "KEY", "k") == mine  # dead, and its key is held by its own option
+    assert b.call("REDRIVE", mine) == 1
+    assert b.call("CANCEL", mine) == "cancelled" and b.call("SCHEDULE", q + "-own", "x", "KEY", "k") == mine
 
 
 def test_point_04_replace_waits_for_the_attempt_that_runs(b, q):
@@ -160,7 +165,8 @@ def test_point_06_bad_input_is_told_precisely_and_changes_nothing(b, args, text)
 def test_point_07_cancel_says_cancelled_running_or_notfound(b, q):
     waiting = b.call("SCHEDULE", q, "x", "IN", "1h", "KEY", "k")
     assert b.call("CANCEL", "KEY", "k", "QUEUE", q) == "cancelled"
-    assert b.call("CANCEL", waiting) == "notfound"
+    refused("STATE", b.call, "CANCEL", waiting)
+    assert b.call("CANCEL", "KEY", "k", "QUEUE", q) == "notfound"
     id = b.call("SCHEDULE", q, "x")
     token = lease1(b, q)["token"]
     assert b.call("CANCEL", id) == "running"

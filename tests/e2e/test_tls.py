@@ -374,7 +374,7 @@ def test_a_stop_sends_what_is_under_way(make_server, cert, pki):
     wait_for(lambda: server.has_written(b"under way"), what="it is written, and being synced")
     server.running = False
     server.process.send_signal(signal.SIGTERM)
-    assert read_all(waiting).endswith(b'{"jobs":[]}')
+    assert read_all(waiting).endswith(b'{"jobs":[]}\n')
     assert read_all(writing).startswith(b"$26\r\n")
     assert server.process.wait(60) == 0
 

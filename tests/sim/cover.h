@@ -17,6 +17,7 @@
     X(EXHAUSTED, "a job was dead after its attempts")                             \
     X(POISON, "a job was dead after stalls in a row")                             \
     X(KEPT_HELD, "a held key answered for a new job")                             \
+    X(REDRIVEN_HELD, "a dead job was put back that held its own key")             \
     X(REPLACED_RUNNING, "a job was replaced while it ran")                        \
     X(CANCELLED_RUNNING, "a job was cancelled while it ran")                      \
     X(CANCELLED_REPLACED, "a job was cancelled and replaced while it ran")        \

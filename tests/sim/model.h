@@ -50,7 +50,8 @@ struct model_job {
     int64_t lease_ms; /* of the job itself; -1: the queue's */
     int64_t retain_ms;
     int64_t expire_ms; /* 0: never */
-    uint32_t labels;   /* see labels.h */
+    int64_t key_hold_ms;
+    uint32_t labels; /* see labels.h */
     bool notify;
     bool passing;
     struct model_parent after[MODEL_AFTERS];
@@ -281,6 +282,7 @@ struct model_spec {
     int64_t lease_ms;
     int64_t retain_ms;
     int64_t expire_ms;
+    int64_t key_hold_ms;
     uint32_t labels;
     bool notify;
     bool passing;
@@ -461,7 +463,7 @@ int model_fail(struct model *m, struct job_id id, uint64_t token, uint32_t error
 int model_extend(struct model *m, struct job_id id, uint64_t token, int64_t for_ms,
                  int64_t progress, bool has_note, uint32_t note);
 int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_ms);
-enum cancel_outcome model_cancel(struct model *m, struct job_id id);
+int model_cancel(struct model *m, struct job_id id);
 int model_reschedule(struct model *m, struct job_id id, int64_t due_ms);
 int model_redrive(struct model *m, struct job_id id);
 /* One of the oldest dead jobs of the queue that may be put back; NULL if there is none. */

@@ -98,6 +98,7 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     job->lease_ms = spec->lease_ms;
     job->retain_ms = spec->retain_ms;
     job->expire_ms = spec->expire_ms;
+    job->key_hold_ms = spec->key_hold_ms;
     job->labels = spec->labels;
     job->notify = spec->notify;
     job->passing = spec->passing;
@@ -174,8 +175,11 @@ void model_end(struct model *m, struct model_job *job, enum job_state state, uin
     job->ended_ms = m->now_ms;
     job->keep_ms = m->now_ms + retain;
     job->hold_ms = 0;
-    if (state == JOB_DONE && job->key && q->key_hold_ms > 0) {
-        job->hold_ms = m->now_ms + q->key_hold_ms;
+    int64_t hold = state == JOB_DONE ? q->key_hold_ms : 0;
+    if (state != JOB_EXPIRED && job->key_hold_ms > hold)
+        hold = job->key_hold_ms;
+    if (job->key && hold > 0) {
+        job->hold_ms = m->now_ms + hold;
         job->held = true;
     }
     if (state == JOB_DEAD)
@@ -354,11 +358,13 @@ int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_
 
 /* ---- Control ---- */
 
-enum cancel_outcome model_cancel(struct model *m, struct job_id id)
+int model_cancel(struct model *m, struct job_id id)
 {
     struct model_job *job = model_seek(m, id);
-    if (!job || model_ended(job))
+    if (!job)
         return CANCEL_NOTFOUND;
+    if (model_ended(job))
+        return BELFRY_STATE;
     if (job->state == JOB_LEASED) {
         if (!job->cancelling || job->replacing)
             model_changed(m, job);
@@ -392,6 +398,13 @@ int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
     return 0;
 }
 
+/* Another job that has the key of a dead one, or NULL. */
+static struct model_job *model_rival(const struct model *m, const struct model_job *job)
+{
+    struct model_job *rival = job->key ? model_find_key(m, job->queue, job->key) : NULL;
+    return rival != job ? rival : NULL;
+}
+
 int model_redrive(struct model *m, struct job_id id)
 {
     struct model_job *job = model_seek(m, id);
@@ -399,9 +412,11 @@ int model_redrive(struct model *m, struct job_id id)
         return BELFRY_NOTFOUND;
     if (job->state != JOB_DEAD)
         return BELFRY_STATE;
-    if (job->key && model_find_key(m, job->queue, job->key))
+    if (model_rival(m, job))
         return cover_event(EVENT_REDRIVE_TAKEN), BELFRY_KEYEXISTS;
-    cover_event(EVENT_REDRIVEN);
+    cover_event(job->held ? EVENT_REDRIVEN_HELD : EVENT_REDRIVEN);
+    job->held = false;
+    job->hold_ms = 0;
     job->attempt = job->stalls = 0;
     again(m, job, m->now_ms, m->now_ms);
     model_after_revived(m, job);
@@ -416,7 +431,7 @@ void model_disturb(struct model *m, unsigned queue)
         if (job->queue != queue || job->state != JOB_DEAD)
             continue;
         job->moved = m->steps;
-        struct model_job *rival = job->key ? model_find_key(m, queue, job->key) : NULL;
+        struct model_job *rival = model_rival(m, job);
         if (rival)
             rival->placed = rival->moved = m->steps;
     }
@@ -427,8 +442,7 @@ struct model_job *model_redrivable(const struct model *m, unsigned queue)
     struct model_job *oldest = NULL;
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];
-        if (job->queue != queue || job->state != JOB_DEAD || job->telling ||
-            (job->key && model_find_key(m, queue, job->key)))
+        if (job->queue != queue || job->state != JOB_DEAD || job->telling || model_rival(m, job))
             continue;
         if (!oldest || job->ended_ms < oldest->ended_ms)
             oldest = job;

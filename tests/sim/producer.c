@@ -24,7 +24,7 @@ static bool cancel(struct world *w, const struct request *r)
     if (is == BELFRY_COLD)
         return false;
     world_adopt_job(w, r->id);
-    int expected = (int)model_cancel(&w->model, r->id);
+    int expected = model_cancel(&w->model, r->id);
     CHECK(is == expected, "CANCEL of job %" PRIu64 " answers %d, expected %d", r->id.seq, is,
           expected);
     cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_CANCELLED);

@@ -51,6 +51,7 @@ static struct model_spec random_spec(struct world *w)
         .lease_ms = or_default(w, 40, 1 + rng_duration(r, 10 * MINUTE)),
         .retain_ms = or_default(w, 40, rng_chance(r, 30) ? 0 : rng_duration(r, 2 * DAY)),
         .expire_ms = rng_chance(r, w->expire_percent) ? 1 + rng_duration(r, 2 * DAY) : 0,
+        .key_hold_ms = rng_chance(r, 25) ? 1 + rng_duration(r, DAY) : 0,
         .labels = rng_chance(r, 40) ? (uint32_t)rng_between(r, 1, 1000) : 0,
         .notify = rng_chance(r, w->gates ? 50 : 5),
         .passing = rng_chance(r, 15),
@@ -124,6 +125,7 @@ void spec_of(const struct model_spec *s, struct spec *ret)
         .lease_ms = s->lease_ms,
         .retain_ms = s->retain_ms,
         .expire_ms = s->expire_ms,
+        .key_hold_ms = s->key_hold_ms,
         .tags = ret->labels.tags,
         .tag_count = ret->labels.tag_count,
         .meta = ret->labels.meta,
@@ -191,7 +193,7 @@ bool schedule_one(struct world *w, const struct request *r)
     int err = engine_schedule(w->engine, &spec.spec, &is);
 
     trace_note("SCHEDULE q%u p%u order %u due %" PRId64 " key %u %s priority %d attempts %" PRId64
-               " backoff %s lease %" PRId64 " retain %" PRId64 " expire %" PRId64
+               " backoff %s lease %" PRId64 " retain %" PRId64 " expire %" PRId64 " hold %" PRId64
                " labels %u notify %d pass %d after %zu (%" PRIu64 ", %" PRIu64
                ") %s: %s, job %" PRIu64,
                s->queue, s->payload, s->order, s->due_ms, s->key,
@@ -199,8 +201,8 @@ bool schedule_one(struct world *w, const struct request *r)
                : s->if_exists == IFEXISTS_REPLACE ? "replace"
                                                   : "reject",
                s->priority, s->attempts, backoffs_text(s->backoff), s->lease_ms, s->retain_ms,
-               s->expire_ms, s->labels, s->notify, s->passing, s->after_count, s->after[0].seq,
-               s->after[1].seq, s->after_fail == AFTERFAIL_RUN ? "run" : "cancel",
+               s->expire_ms, s->key_hold_ms, s->labels, s->notify, s->passing, s->after_count,
+               s->after[0].seq, s->after[1].seq, s->after_fail == AFTERFAIL_RUN ? "run" : "cancel",
                err ? error_name(err) : "ok", is.id.seq);
     spec_note(w, s);
     if (err == BELFRY_COLD)

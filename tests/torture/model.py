@@ -232,7 +232,7 @@ class Model:
             self.change(job, f"{what} while it runs", cancelling=True, later=None)
             return b"running"
         if job.shape.state not in ACTIVE:
-            return b"notfound"
+            return b"notfound" if job.shape.gone else "STATE"
         self.end(job, "cancelled", what)
         return b"cancelled"
 

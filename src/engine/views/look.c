@@ -263,7 +263,7 @@ static bool family_fits(char family, unsigned states)
     case FAMILY_ASIDE: return states & (JOB_BIT(READY) | JOB_BIT(SCHEDULED) | JOB_BIT(EXPIRED));
     case FAMILY_DUE: return states & (JOB_AHEAD | JOB_BIT(EXPIRED));
     case FAMILY_PAST: return states & (JOB_ENDED & ~JOB_BIT(DEAD));
-    default: return states & (JOB_BIT(DEAD) | JOB_BIT(DONE));
+    default: return states & (JOB_BIT(DEAD) | JOB_BIT(DONE) | JOB_BIT(CANCELLED));
     }
 }
 

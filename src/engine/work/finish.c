@@ -28,6 +28,20 @@ static int64_t after(const struct engine *e, int64_t d)
     return d > TIME_MOMENT_MAX - e->now_ms ? TIME_MOMENT_MAX : e->now_ms + d;
 }
 
+/* Says why the caller's token is not the current one. */
+static int refuse_token(struct engine *e, const struct job *j)
+{
+    const char *state = job_state_name(job_state_now(e, j));
+
+    if (j->state == JOB_LEASED)
+        return engine_error(e, BELFRY_STALE, "the job is leased with another token");
+    if (state_is_ended(j->state))
+        return engine_error(e, BELFRY_STALE, "the job is already %s", state);
+    if (!j->trail || !j->trail->history)
+        return engine_error(e, BELFRY_STALE, "the job is %s, and was never leased", state);
+    return engine_error(e, BELFRY_STALE, "the job is %s, and has no lease", state);
+}
+
 /* A job as long as the caller's token is the current one. */
 static int job_of_token(struct engine *e, struct job_id id, uint64_t token, struct job **ret)
 {
@@ -38,7 +52,7 @@ static int job_of_token(struct engine *e, struct job_id id, uint64_t token, stru
         return err;
     if (j->state != JOB_LEASED ||
         (j->trail->token != token && !MUTANT(e->o.mutant, STALE_ACCEPTED)))
-        return engine_plain(e, BELFRY_STALE);
+        return refuse_token(e, j);
     *ret = j;
     return 0;
 }
@@ -46,6 +60,21 @@ static int job_of_token(struct engine *e, struct job_id id, uint64_t token, stru
 static struct str cut(struct str s, size_t max)
 {
     return s.len > max ? (struct str){ s.ptr, max } : s;
+}
+
+/* How long the key of a job stays taken that ends so. The queue holds keys of jobs that are done.
+ * The job's own hold is for every end but expiry, which on disk follows from time alone. */
+static int64_t key_hold_of(const struct engine *e, const struct queue_settings *s,
+                           const struct job_opts *o, enum job_state state)
+{
+    int64_t own = state == JOB_EXPIRED ? 0 : o->key_hold_ms;
+    int64_t queue = state == JOB_DONE ? s->key_hold_ms : 0;
+
+    if (MUTANT(e->o.mutant, HOLD_FORGOTTEN))
+        return 0;
+    if (MUTANT(e->o.mutant, OWN_HOLD_IGNORED))
+        return queue;
+    return own > queue ? own : queue;
 }
 
 int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outcome,
@@ -72,9 +101,9 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
         r.keep_ms = after(e, s->retain_dead_ms);
     else
         r.keep_ms = after(e, !bare && o.retain_ms >= 0 ? o.retain_ms : s->retain_ms);
-    if (state == JOB_DONE && !bare && o.key.len > 0 && s->key_hold_ms > 0 &&
-        !MUTANT(e->o.mutant, HOLD_FORGOTTEN))
-        r.hold_ms = after(e, s->key_hold_ms);
+    int64_t hold_ms = bare || o.key.len == 0 ? 0 : key_hold_of(e, s, &o, state);
+    if (hold_ms > 0)
+        r.hold_ms = after(e, hold_ms);
     int err = emit_end(e, &r);
     if (err)
         return err;

@@ -99,6 +99,7 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
                                      .lease_ms = s->lease_ms,
                                      .retain_ms = s->retain_ms,
                                      .expire_ms = s->expire_ms,
+                                     .key_hold_ms = s->key_hold_ms,
                                      .order = s->order,
                                      .push = s->push,
                                      .notify = s->notify,
@@ -472,10 +473,10 @@ int engine_cancel(struct engine *e, struct job_id id)
 
     if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
-    if (!j && err != BELFRY_NOTFOUND)
-        return err;
-    if (!j || state_is_ended(j->state))
-        return CANCEL_NOTFOUND;
+    if (!j)
+        return err == BELFRY_NOTFOUND ? CANCEL_NOTFOUND : err;
+    if (state_is_ended(j->state))
+        return engine_error(e, BELFRY_STATE, "the job is already %s", job_state_name(j->state));
     if (j->state == JOB_LEASED) {
         err = emit_mark(e, &(struct mark_record){ .seq = j->seq, .flags = TRAIL_CANCELLING });
         return err ? err : CANCEL_RUNNING;

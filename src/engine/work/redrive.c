@@ -18,20 +18,27 @@ static int redrive(struct engine *e, struct job *j)
     image.due_ms = image.at_ms = e->now_ms;
     image.attempt = 0;
     image.stalls = 0;
-    image.trail.ended_ms = image.trail.keep_ms = 0;
+    image.trail.ended_ms = image.trail.keep_ms = image.trail.hold_ms = 0;
     image.trail.flags = 0;
     return emit_put(e, &image);
 }
 
-/* The job that has the key of a dead one; NULL with NOTFOUND, COLD or NOMEM. A job on disk comes to
- * memory, as an answer is about one job only, and should not be asked for twice. */
+/* Another job that has the key of a dead one, which may hold it itself; NULL with NOTFOUND, COLD or
+ * NOMEM. A job on disk comes to memory, as an answer is about one job only, and should not be asked
+ * for twice. */
 static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
 {
+    struct job *rival = NULL;
     struct job_opts o;
 
     job_opts_get(j, &o);
     *ret_err = BELFRY_NOTFOUND;
-    return o.key.len > 0 ? key_seek(e, j->queue, o.order, o.key, true, ret_err) : NULL;
+    if (o.key.len > 0)
+        rival = key_seek(e, j->queue, o.order, o.key, true, ret_err);
+    if (rival != j)
+        return rival;
+    *ret_err = BELFRY_NOTFOUND;
+    return NULL;
 }
 
 int engine_redrive(struct engine *e, struct job_id id)

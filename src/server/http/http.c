@@ -174,7 +174,7 @@ static void http_deliver(struct client *client, struct job *const *jobs, size_t 
     struct engine *e = client->server->host.engine;
 
     unwatch(c);
-    http_serve(&client->session, e, c->match.route, jobs, n, &c->answer);
+    http_serve(&client->session, e, c->match.route, &c->call, jobs, n, &c->answer);
     note_answer(c, engine_offered_lsn(e));
     http_flush(client);
 }

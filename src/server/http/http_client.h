@@ -35,7 +35,8 @@ struct http_client {
     struct buf uri; /* as it stands in the first line */
     struct http_match match;
     struct str query;
-    const char *key; /* Idempotency-Key, or NULL; libmicrohttpd's while the request lasts */
+    const char *key;      /* Idempotency-Key, or NULL; libmicrohttpd's while the request lasts */
+    const char *trace[2]; /* traceparent and tracestate, or NULL */
     struct buf body;
     size_t charge;  /* The body that is coming takes so many bytes at most. */
     size_t dropped; /* Bytes of the body that were not kept, as the answer is an error already. */
@@ -47,11 +48,11 @@ struct http_client {
     bool answered;    /* `answer` is there. */
     struct http_answer answer;
     const struct buf *shared; /* The body instead of that of `answer`: a page of all clients. */
-    bool last;      /* The connection ends: where the next request would begin is unknown. */
-    bool head;      /* HEAD: only the headers of the answer are sent. */
-    bool plain;     /* The answer is text for Prometheus. */
-    bool html;      /* The answer is a page. */
-    char nonce[24]; /* The scripts and styles of the page have this. */
+    bool last;        /* The connection ends: where the next request would begin is unknown. */
+    bool head;        /* HEAD: only the headers of the answer are sent. */
+    const char *type; /* The type of the answer if it is neither JSON nor a problem; NULL: it is. */
+    bool html;        /* The answer is a page. */
+    char nonce[24];   /* The scripts and styles of the page have this. */
     struct http_stream *stream; /* The answer is this stream of events; NULL: it is not. */
 };
 
@@ -82,6 +83,15 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
                        enum MHD_RequestTerminationCode code);
 /* The request is over, in whatever way: gives up everything that it waits for. */
 void http_abandon(struct http_client *c);
+
+/* Answers a route that has a page and no verb: http_pages.c. */
+void http_answer_page(struct http_client *c);
+
+/* A header of the request; NULL: there is none. */
+static inline const char *http_header(const struct http_client *c, const char *name)
+{
+    return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
+}
 
 /* Makes the answer a problem. A body that still comes is read and dropped. */
 void http_turn_away(struct http_client *c, const char *code, int status, const char *detail);

@@ -9,13 +9,15 @@
 
 #include "base/time.h"
 #include "front/http_status.h"
-#include "front/openapi.h"
 #include "server/http/http_client.h"
 #include "verbs/secret.h"
 
 #define BUFFER_KEEP ((size_t)4096) /* of an idle connection's buffers */
 #define HEADER_COST 64             /* bytes of memory that a header takes beside its text */
 #define SLACK_BYTES (1u << 20)     /* of a body beyond its payload */
+#define DROP_BYTES                                                                \
+    ((size_t)64 << 20) /* of a body that is too long, read so that it is answered \
+                        */
 
 /* The server reads the query from its own copy. libmicrohttpd would keep each parameter in the
  * memory for headers, and it leaves a client without an answer if there are too many. So it
@@ -52,11 +54,12 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     c->phase = PHASE_IDLE;
     c->served = true;
     c->since_ms = time_mono_ms();
-    c->answered = c->html = c->plain = c->last = false;
+    c->answered = c->html = c->last = false;
+    c->type = NULL;
     c->shared = NULL;
     c->lsn = 0;
     c->dropped = 0;
-    c->key = NULL;
+    c->key = c->trace[0] = c->trace[1] = NULL;
     buf_reset(&c->uri, BUFFER_KEEP);
     buf_reset(&c->body, BUFFER_KEEP);
     http_call_reset(&c->call);
@@ -111,7 +114,7 @@ static void add_headers(struct http_client *c, struct MHD_Response *r)
     else if (a->body.len || c->shared)
         add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
                    a->problem ? HTTP_PROBLEM_TYPE
-                   : c->plain ? "text/plain; version=0.0.4; charset=utf-8"
+                   : c->type  ? c->type
                               : "application/json");
     add_header(r, "X-Content-Type-Options", "nosniff"); /* a browser must not guess the type */
     if (a->location[0])
@@ -148,6 +151,8 @@ static enum MHD_Result send_answer(struct http_client *c)
         buf_fini(&a->body);
         http_refuse("TOOLARGE", 500, "the answer is over output_limit: ask for less", a);
     }
+    if (a->body.len && !c->shared && a->body.ptr[a->body.len - 1] != '\n')
+        buf_text(&a->body, "\n"); /* so that a prompt stands on a line of its own */
     if (a->body.failed)
         return MHD_NO;
     r = c->stream ? http_stream_response(c)
@@ -164,11 +169,6 @@ static enum MHD_Result send_answer(struct http_client *c)
 }
 
 /* ---- Requests ---- */
-
-static const char *header(const struct http_client *c, const char *name)
-{
-    return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
-}
 
 void http_turn_away(struct http_client *c, const char *code, int status, const char *detail)
 {
@@ -228,12 +228,12 @@ static bool has_tokens(const struct server *s)
  * anywhere to the page of the API. */
 static bool is_cross_site(const struct http_client *c)
 {
-    const char *site = header(c, "Sec-Fetch-Site"), *mode = header(c, "Sec-Fetch-Mode");
+    const char *site = http_header(c, "Sec-Fetch-Site"), *mode = http_header(c, "Sec-Fetch-Mode");
 
     if (!site || strcasecmp(site, "same-origin") == 0 || strcasecmp(site, "none") == 0)
         return false;
-    return !(c->match.route && c->match.route->page == HTTP_DOCS && mode &&
-             strcasecmp(mode, "navigate") == 0);
+    return !(c->match.route && mode && strcasecmp(mode, "navigate") == 0 &&
+             (c->match.route->page == HTTP_DOCS || c->match.route->page == HTTP_HOME));
 }
 
 /* Refuses requests of foreign pages in a browser on this machine; true: it did. A foreign page
@@ -242,7 +242,8 @@ static bool is_cross_site(const struct http_client *c)
  * sees that from the certificate. */
 static bool refuse_strangers(struct http_client *c)
 {
-    const char *host = header(c, MHD_HTTP_HEADER_HOST), *origin = header(c, MHD_HTTP_HEADER_ORIGIN);
+    const char *host = http_header(c, MHD_HTTP_HEADER_HOST),
+               *origin = http_header(c, MHD_HTTP_HEADER_ORIGIN);
     const char *from = origin ? strstr(origin, "://") : NULL;
 
     if (has_tokens(c->client.server)) /* No browser sends them by itself. */
@@ -298,7 +299,7 @@ static int show_token(struct http_client *c, struct str token)
 static void authenticate(struct http_client *c)
 {
     struct server *s = c->client.server;
-    struct str token = bearer_of(header(c, MHD_HTTP_HEADER_AUTHORIZATION));
+    struct str token = bearer_of(http_header(c, MHD_HTTP_HEADER_AUTHORIZATION));
     char text[160];
     int err = 0;
 
@@ -342,13 +343,13 @@ static void charge_body(struct http_client *c, size_t bytes)
 /* Refuses a body by its headers, before it comes. */
 static void check_body(struct http_client *c, const char *length)
 {
-    bool chunked = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    bool chunked = http_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
 
     if (!chunked && (!length || strspn(length, "0") == strlen(length)))
         return;
     if (!http_has_body(c->match.route))
         http_turn_away(c, "INVALID", 400, "this takes no body: its arguments stand in the query");
-    else if (!is_json(header(c, MHD_HTTP_HEADER_CONTENT_TYPE)))
+    else if (!is_json(http_header(c, MHD_HTTP_HEADER_CONTENT_TYPE)))
         http_turn_away(c, "INVALID", 415, "Content-Type: expected application/json");
     else if (!chunked)
         charge_body(c, strtoull(length, NULL, 10));
@@ -412,11 +413,24 @@ static enum MHD_Result refuse_crowded(struct http_client *c)
     return MHD_NO;
 }
 
+/* Answers a body that is too long. Many clients write all of a body before they read, and would
+ * miss an answer that is followed by the end of the connection. So the body is read and dropped,
+ * unless it is very long, or the client waits for a word before it sends. */
+static enum MHD_Result refuse_length(struct http_client *c, unsigned long long bytes)
+{
+    const char *expect = http_header(c, MHD_HTTP_HEADER_EXPECT);
+    bool at_once = c->answered || expect || bytes > DROP_BYTES;
+
+    c->last = true;
+    http_turn_away(c, "TOOLARGE", 413, "the body is larger than the limit");
+    return at_once ? send_answer(c) : MHD_YES;
+}
+
 /* The headers are there. */
 static enum MHD_Result begin_request(struct http_client *c, const char *method)
 {
-    const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    const char *coding = header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    const char *length = http_header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *coding = http_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     char text[64];
     const char *wrong = http_ambiguous(c, text, sizeof(text));
 
@@ -439,20 +453,21 @@ static enum MHD_Result begin_request(struct http_client *c, const char *method)
         refuse_route(c);
     if (!c->answered)
         check_body(c, length);
-    if (length && strtoull(length, NULL, 10) > body_limit(c)) {
-        http_refuse("TOOLARGE", 413, "the body is larger than the limit", &c->answer);
-        return send_answer(c); /* at once: the body is not read */
-    }
-    c->key = header(c, "Idempotency-Key");
+    if (length && strtoull(length, NULL, 10) > body_limit(c))
+        return refuse_length(c, strtoull(length, NULL, 10));
+    c->key = http_header(c, "Idempotency-Key");
+    c->trace[0] = http_header(c, "traceparent");
+    c->trace[1] = http_header(c, "tracestate");
     return MHD_YES;
 }
 
 /* Looks at the size of a body that comes in chunks, as no header told it. */
 static void check_chunks(struct http_client *c, size_t bytes)
 {
-    if (bytes > body_limit(c))
+    if (bytes > body_limit(c)) {
+        c->last = true;
         http_turn_away(c, "TOOLARGE", 413, "the body is larger than the limit");
-    else if (!c->charge && bytes > ACCOUNT_SMALL)
+    } else if (!c->charge && bytes > ACCOUNT_SMALL)
         charge_body(c, body_limit(c)); /* it may become as large */
     if (c->answered)
         buf_reset(&c->body, 0);
@@ -464,84 +479,12 @@ static enum MHD_Result take_body(struct http_client *c, struct str bytes)
         check_chunks(c, c->body.len + bytes.len);
     if (c->answered) {
         c->dropped += bytes.len;
-        return c->dropped > body_limit(c) ? MHD_NO : MHD_YES;
+        return c->dropped > (c->last ? DROP_BYTES : body_limit(c)) ? MHD_NO : MHD_YES;
     }
     buf_str(&c->body, bytes);
     c->client.holding.took += bytes.len;
     http_note_held(c);
     return c->body.failed ? MHD_NO : MHD_YES;
-}
-
-/* A random text by which a page's scripts and styles are known. */
-static bool draw_nonce(char *ret)
-{
-    uint64_t bits;
-
-    if (!secret_draw((uint8_t *)&bits, sizeof(bits)))
-        return false;
-    sprintf(ret, "%016llx", (unsigned long long)bits);
-    return true;
-}
-
-/* /metrics is for the roles of METRICS. */
-static void answer_metrics(struct http_client *c)
-{
-    struct server *s = c->client.server;
-    const struct identity *who = &c->client.session.who;
-    const struct verb *v = verb_find(verb_table, STR("METRICS"));
-    char roles[64], text[128];
-
-    if (http_turn_away_early(c))
-        return;
-    if (!verb_allows(v, who->role)) {
-        verb_roles(v, roles, sizeof(roles));
-        snprintf(text, sizeof(text), "/metrics is for %s; this token is %s", roles,
-                 role_name(who->role));
-        http_turn_away(c, "NOPERM", 403, text);
-        return;
-    }
-    c->plain = true;
-    if (metrics_text(s->host.engine, s->host.partition, &s->verb_host,
-                     who->confined ? identity_tenant(who) : STR(TENANT_ALL), &c->answer.body) < 0)
-        c->answer.body.failed = true;
-}
-
-static void answer_page(struct http_client *c)
-{
-    struct server *s = c->client.server;
-    struct http_answer *a = &c->answer;
-    int64_t begun_us = time_mono_us();
-
-    a->status = 200;
-    switch (c->match.route->page) {
-    case HTTP_VERB: break;
-    case HTTP_HEALTHZ: buf_text(&a->body, "{\"status\":\"ok\"}"); break;
-    case HTTP_READYZ:
-        if (http_turn_away_early(c))
-            break;
-        if (host_is_full(&s->host))
-            http_turn_away(c, "FULL", 503, "a commit waits for space on the disk");
-        else
-            buf_text(&a->body, "{\"status\":\"ok\"}");
-        break;
-    case HTTP_OPENAPI:
-        if (!s->http.openapi.len)
-            openapi_write(&s->http.openapi);
-        c->shared = &s->http.openapi; /* No copy: strangers may ask for it. */
-        a->body.failed = s->http.openapi.failed;
-        break;
-    case HTTP_METRICS: answer_metrics(c); break;
-    case HTTP_EVENTS: http_stream_begin(c, header(c, "Last-Event-ID")); break;
-    case HTTP_DOCS:
-        c->html = true;
-        if (!draw_nonce(c->nonce))
-            a->body.failed = true;
-        openapi_page(&a->body, c->nonce);
-        break;
-    }
-    slow_note(s, c->match.route->path, SLOW_REQUEST, time_mono_us() - begun_us,
-              c->client.session.id);
-    c->answered = true;
 }
 
 /* The request is whole. */
@@ -553,6 +496,9 @@ static void take_request(struct http_client *c)
         .body = buf_view(&c->body),
         .idempotency_key = c->key ? str_of(c->key) : (struct str){ 0 },
         .max_payload = (size_t)c->client.server->options.max_payload,
+        .idempotency_hold_ms = c->client.server->options.idempotency_hold_ms,
+        .traceparent = c->trace[0] ? str_of(c->trace[0]) : STR(""),
+        .tracestate = c->trace[1] ? str_of(c->trace[1]) : STR(""),
     };
     int err;
 
@@ -571,7 +517,7 @@ static void take_request(struct http_client *c)
         http_fail(BELFRY_RATE, c->client.server->accounts.why, &c->answer);
         c->answered = true;
     } else if (c->match.route->page != HTTP_VERB) {
-        answer_page(c);
+        http_answer_page(c);
     } else {
         http_start(c);
     }

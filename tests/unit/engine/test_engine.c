@@ -365,8 +365,13 @@ static void cancel_has_three_answers(void **state)
 
     (void)state;
     assert_int_equal(engine_cancel(e, id), CANCEL_CANCELLED);
-    assert_int_equal(engine_cancel(e, id), CANCEL_NOTFOUND);
+    assert_int_equal(engine_cancel(e, id), BELFRY_STATE);
+    assert_string_equal(engine_detail(e), "the job is already cancelled");
+    assert_int_equal(engine_complete(e, running, 1, (struct str){ 0 }, -1), BELFRY_STALE);
+    assert_string_equal(engine_detail(e), "the job is ready, and was never leased");
     token = take(&v);
+    assert_int_equal(engine_complete(e, running, token + 1, (struct str){ 0 }, -1), BELFRY_STALE);
+    assert_string_equal(engine_detail(e), "the job is leased with another token");
     assert_int_equal(engine_cancel(e, running), CANCEL_RUNNING);
     assert_int_equal(
         engine_extend(e, running, token, &(struct extend_spec){ .for_ms = -1, .progress = 50 }, &x),

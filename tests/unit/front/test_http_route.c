@@ -56,7 +56,7 @@ static void every_argument_can_be_given(void **state)
     (void)state;
     for (const struct verb *v = verb_table; v->name; v++)
         for (const struct arg *a = v->args; a->type != ARG_END; a++)
-            if (!is_left_out(v->name) && !takes_somewhere(v, a))
+            if (!is_left_out(v->name) && !a->http && !takes_somewhere(v, a))
                 fail_msg("%s: %s cannot be given over HTTP", v->name, a->name);
 }
 
@@ -87,13 +87,16 @@ static void every_row_is_right(void **state)
         assert_true(!r->verb || v);
         assert_true(r->status == 200 || r->status == 201 || r->status == 204);
         assert_true(!r->shape || has_shape(r->shape));
+        assert_true(!r->item || has_shape(r->item));
+        assert_true(r->id && r->id[0]);
         for (size_t i = 0; (name = http_path_arg(r, i)).len; i++) {
             assert_true(i < HTTP_PATH_ARGS);
             if (!arg_of(v, name))
                 fail_msg("%s: %s has no argument %.*s", r->path, r->verb, STR_ARG(name));
         }
         for (const struct http_route *q = r + 1; q->path; q++)
-            assert_false(q->method == r->method && strcmp(q->path, r->path) == 0);
+            assert_false((q->method == r->method && strcmp(q->path, r->path) == 0) ||
+                         strcmp(q->id, r->id) == 0);
     }
 }
 
@@ -111,6 +114,7 @@ static void paths_are_found_part_by_part(void **state)
 
     (void)state;
     assert_string_equal(m.route->verb, "COMPLETE");
+    assert_int_equal(find("GET", "/").route->page, HTTP_HOME);
     assert_true(str_eq(m.args[0], STR("01X")));
     m = find("POST", "/v1/jobs/batch");
     assert_string_equal(m.route->verb, "BATCH");
@@ -125,7 +129,7 @@ static void paths_are_found_part_by_part(void **state)
     m = find("get", "/v1/jobs");
     assert_true(!m.route && m.allowed);
     static const char *const none[] = {
-        "",          "/",           "v1/jobs",          "/v1",
+        "",          "//",          "v1/jobs",          "/v1",
         "/v1/jobs/", "/v1//jobs",   "/v1/jobs/x/y",     "/v1/jobs/x/complete/",
         "/V1/jobs",  "/v1/jobs//x", "/v1/queues//pause"
     };
@@ -141,7 +145,11 @@ static const char *translated(const char *method, const char *path, const char *
 {
     static char text[1024];
     struct http_match m = find(method, path);
-    struct http_input in = { &m, str_of(query), str_of(body), { key, key ? strlen(key) : 0 }, 0 };
+    struct http_input in = { .match = &m,
+                             .query = str_of(query),
+                             .body = str_of(body),
+                             .idempotency_key = { key, key ? strlen(key) : 0 },
+                             .idempotency_hold_ms = 86400000 };
     struct http_call c = { 0 };
 
     text[0] = '\0';
@@ -161,10 +169,13 @@ static void a_request_becomes_its_verbs_words(void **state)
                                    "{\"in\":\"1h\",\"payload\":{\"a\": 1},\"tag\":[\"x\",\"y\"],"
                                    "\"meta\":{\"m\":\"v\"},\"queue\":\"q\"}",
                                    NULL),
-                        "SCHEDULE q {\"a\":1} in 1h tag x tag y meta m v");
+                        "SCHEDULE q {\"a\":1} in 1h tag x tag y meta m v answer map");
     assert_string_equal(translated("POST", "/v1/jobs", "tenant=t",
                                    "{\"queue\":\"q\",\"payload_base64\":\"aGk=\"}", "k"),
-                        "SCHEDULE q hi tenant t key k ifexists keep");
+                        "SCHEDULE q hi tenant t key k ifexists keep key_hold 86400000 answer map");
+    assert_string_equal(translated("POST", "/v1/jobs", "",
+                                   "{\"queue\":\"q\",\"payload\":1,\"key_hold\":\"1h\"}", "k"),
+                        "SCHEDULE q 1 key_hold 1h key k ifexists keep answer map");
     assert_string_equal(
         translated("POST", "/v1/leases", "", "{\"count\":5,\"queues\":[\"a\",\"b\"]}", NULL),
         "LEASE a,b count 5");
@@ -180,10 +191,116 @@ static void a_request_becomes_its_verbs_words(void **state)
                    "{\"items\":[{\"payload\":\"p\",\"queue\":\"q\"},{\"queue\":\"q\","
                    "\"payload\":2,\"in\":3}],\"mode\":\"each\"}",
                    NULL),
-        "BATCH each 2 q p 4 q 2 in 3");
+        "BATCH each 4 q p answer map 6 q 2 in 3 answer map");
     assert_string_equal(translated("POST", "/v1/queues/q/pause", "", "", NULL), "PAUSE q");
     assert_string_equal(translated("POST", "/v1/jobs/ID/extend", "", "{\"token\":\"\"}", NULL),
                         "EXTEND ID ");
+}
+
+#define TRACE "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+/* The words of a request with the headers of a trace. */
+static const char *traced(const char *path, const char *body, const char *parent)
+{
+    static char text[1024];
+    struct http_match m = find("POST", path);
+    struct http_input in = {
+        .match = &m, .body = str_of(body), .traceparent = str_of(parent), .tracestate = STR("a=b")
+    };
+    struct http_call c = { 0 };
+
+    text[0] = '\0';
+    assert_int_equal(http_translate(&in, &c), 0);
+    for (size_t i = 0; i < c.n; i++)
+        sprintf(text + strlen(text), "%s%.*s", i ? " " : "", STR_ARG(c.words[i]));
+    http_call_fini(&c);
+    return text;
+}
+
+static void a_job_goes_on_in_the_trace_of_its_request(void **state)
+{
+    static const char job[] = "{\"queue\":\"q\",\"payload\":1}";
+    static const char own[] = "{\"queue\":\"q\",\"payload\":1,\"meta\":{\"x\":\"traceparent\","
+                              "\"traceparent\":\"mine\"}}";
+
+    (void)state;
+    assert_string_equal(traced("/v1/jobs", job, TRACE),
+                        "SCHEDULE q 1 meta traceparent " TRACE " meta tracestate a=b answer map");
+    assert_string_equal(traced("/v1/jobs", job, "00-zz"), "SCHEDULE q 1 answer map");
+    assert_string_equal(traced("/v1/jobs", job, ""), "SCHEDULE q 1 answer map");
+    assert_string_equal(traced("/v1/jobs", own, TRACE),
+                        "SCHEDULE q 1 meta x traceparent meta traceparent mine meta tracestate "
+                        "a=b answer map");
+    assert_string_equal(
+        traced("/v1/jobs/batch", "{\"mode\":\"all\",\"items\":[{\"queue\":\"q\",\"payload\":1}]}",
+               TRACE),
+        "BATCH all 10 q 1 meta traceparent " TRACE " meta tracestate a=b answer map");
+    assert_string_equal(traced("/v1/leases", "{\"queues\":\"q\"}", TRACE), "LEASE q");
+}
+
+static void payloads_are_asked_for_as_json(void **state)
+{
+    struct http_match m = find("GET", "/v1/jobs/ID");
+    struct http_input in = { .match = &m, .query = STR("payload=json") };
+    struct http_call c = { 0 };
+
+    (void)state;
+    assert_int_equal(http_translate(&in, &c), 0);
+    assert_true(c.json && c.n == 2);
+    http_call_reset(&c);
+    assert_false(c.json);
+    http_call_fini(&c);
+    assert_string_equal(translated("GET", "/v1/jobs/ID", "payload=xml", "", NULL),
+                        "payload: expected json or text");
+    assert_string_equal(translated("GET", "/v1/jobs/ID", "payload=json&payload=json", "", NULL),
+                        "payload: is given twice");
+    assert_string_equal(
+        translated("POST", "/v1/leases", "", "{\"queues\":\"q\",\"payload\":\"json\"}", NULL),
+        "LEASE q");
+    assert_string_equal(
+        translated("POST", "/v1/leases", "", "{\"queues\":\"q\",\"payload\":1}", NULL),
+        "payload: expected a string");
+}
+
+static void help_is_told_in_the_words_of_http(void **state)
+{
+    const struct verb *schedule = verb_find(verb_table, STR("SCHEDULE"));
+    const struct verb *tenant = verb_find(verb_table, STR("TENANT"));
+    struct buf out = { 0 };
+
+    (void)state;
+    openapi_text(&out, "without IN and AT; must EXTEND, see LIST and KEY_HOLD", schedule);
+    buf_text(&out, ". ");
+    openapi_text(&out, "SCHEDULE answers LIMIT; answered with RATE; `100/1m` of RATE; URL", tenant);
+    buf_append(&out, "", 1);
+    assert_string_equal(out.ptr,
+                        "without `in` and `at`; must `extendLease`, see `listJobs` and `key_hold`. "
+                        "`scheduleJob` answers LIMIT; answered with RATE; `100/1m` of `rate`; URL");
+    buf_fini(&out);
+}
+
+static void problems_name_their_thing(void **state)
+{
+    struct buf out = { 0 };
+
+    (void)state;
+    http_problem(&out, "NOTFOUND", 404, STR("no such queue"), "queue");
+    http_problem(&out, "KEYEXISTS", 409, STR("item 2: 01M7BBPXRY0000000000000001"), "job");
+    http_problem(&out, "KEYEXISTS", 409, STR("an item before it has this key"), "job");
+    http_problem(&out, "UNKNOWN", 404, STR("there is no such path"), NULL);
+    buf_append(&out, "", 1);
+    assert_string_equal(
+        out.ptr,
+        "{\"type\":\"urn:belfry:error:NOTFOUND\",\"title\":\"no such queue\",\"status\":404,"
+        "\"code\":\"NOTFOUND\",\"detail\":\"no such queue\"}"
+        "{\"type\":\"urn:belfry:error:KEYEXISTS\",\"title\":\"a job with this key exists\","
+        "\"status\":409,\"code\":\"KEYEXISTS\",\"detail\":\"item 2: "
+        "01M7BBPXRY0000000000000001\",\"id\":\"01M7BBPXRY0000000000000001\"}"
+        "{\"type\":\"urn:belfry:error:KEYEXISTS\",\"title\":\"a job with this key exists\","
+        "\"status\":409,\"code\":\"KEYEXISTS\",\"detail\":\"an item before it has this key\"}"
+        "{\"type\":\"urn:belfry:error:UNKNOWN\",\"title\":\"Not Found\",\"status\":404,"
+        "\"code\":\"UNKNOWN\",\"detail\":\"there is no such path\"}");
+    buf_fini(&out);
 }
 
 static void a_request_that_is_wrong_is_told_why(void **state)
@@ -237,6 +354,10 @@ int main(void)
         cmocka_unit_test(every_row_is_right),
         cmocka_unit_test(paths_are_found_part_by_part),
         cmocka_unit_test(a_request_becomes_its_verbs_words),
+        cmocka_unit_test(a_job_goes_on_in_the_trace_of_its_request),
+        cmocka_unit_test(payloads_are_asked_for_as_json),
+        cmocka_unit_test(help_is_told_in_the_words_of_http),
+        cmocka_unit_test(problems_name_their_thing),
         cmocka_unit_test(a_request_that_is_wrong_is_told_why),
         cmocka_unit_test(every_error_has_a_status),
         cmocka_unit_test(http_is_known_by_its_first_bytes),

@@ -11,11 +11,11 @@
 static struct buf out;
 static struct json_reply r;
 
-static void begin(const char *name, const char *item)
+static void begin(const char *name)
 {
     buf_fini(&out);
     out = (struct buf){ 0 };
-    json_reply_init(&r, &out, name, item);
+    json_reply_init(&r, &out, name);
 }
 
 static int end(void **state)
@@ -39,7 +39,7 @@ static void a_map_is_the_answer_itself(void **state)
     struct reply *b = &r.base;
 
     (void)state;
-    begin("unused", NULL);
+    begin("unused");
     reply_map(b, 5);
     reply_text(b, "n");
     reply_integer(b, -7);
@@ -54,7 +54,7 @@ static void a_map_is_the_answer_itself(void **state)
     reply_text(b, "empty");
     reply_array(b, 0);
     assert_body("{\"n\":-7,\"none\":null,\"yes\":true,\"list\":[\"a\\\"b\",{}],\"empty\":[]}");
-    begin(NULL, NULL);
+    begin(NULL);
     reply_map(b, 0);
     assert_body("{}");
 }
@@ -64,16 +64,16 @@ static void what_is_no_map_stands_in_a_field(void **state)
     struct reply *b = &r.base;
 
     (void)state;
-    begin("id", NULL);
+    begin("id");
     reply_text(b, "x");
     assert_body("{\"id\":\"x\"}");
-    begin("count", NULL);
+    begin("count");
     reply_integer(b, 3);
     assert_body("{\"count\":3}");
-    begin("jobs", NULL);
+    begin("jobs");
     reply_array(b, 0);
     assert_body("{\"jobs\":[]}");
-    begin("jobs", NULL);
+    begin("jobs");
     reply_array(b, 2);
     for (int i = 0; i < 2; i++) {
         reply_map(b, 1);
@@ -81,24 +81,57 @@ static void what_is_no_map_stands_in_a_field(void **state)
         reply_integer(b, i);
     }
     assert_body("{\"jobs\":[{\"i\":0},{\"i\":1}]}");
-    begin("outcome", NULL);
+    begin("outcome");
     reply_status(b, "cancelled");
     assert_body("{\"outcome\":\"cancelled\"}");
 }
 
-static void elements_get_a_field_of_their_own_where_errors_stand_among_them(void **state)
+static void errors_stand_among_elements(void **state)
 {
     struct reply *b = &r.base;
 
     (void)state;
-    begin("results", "id");
-    reply_array(b, 2);
-    reply_text(b, "x");
+    begin("results");
+    reply_array(b, 3);
+    for (int i = 0; i < 2; i++) {
+        reply_map(b, 1);
+        reply_text(b, "created");
+        reply_boolean(b, i == 0);
+    }
     b->ops->error(b, "STALE", STR("old"));
-    assert_body(
-        "{\"results\":[{\"id\":\"x\"},{\"error\":{\"type\":\"urn:belfry:error:STALE\",\"title\":"
-        "\"lease no longer held\",\"status\":409,\"code\":\"STALE\",\"detail\":\"old\"}}]}");
+    assert_body("{\"results\":[{\"created\":true},{\"created\":false},{\"error\":{\"type\":"
+                "\"urn:belfry:error:STALE\",\"title\":\"lease no longer held\",\"status\":409,"
+                "\"code\":\"STALE\",\"detail\":\"old\"}}]}");
     assert_int_equal(r.errors, 1);
+    assert_int_equal(r.created, 1);
+    assert_int_equal(r.kept, 1);
+}
+
+/* Puts a payload and a result, as they are asked for with payload=json. */
+static void put_both(struct str payload, struct str result)
+{
+    struct reply *b = &r.base;
+
+    begin(NULL);
+    r.json = true;
+    reply_map(b, 3);
+    reply_text(b, "payload");
+    reply_bytes(b, payload);
+    reply_text(b, "result");
+    reply_bytes(b, result);
+    reply_text(b, "key");
+    reply_bytes(b, STR("1"));
+}
+
+static void payloads_that_are_json_come_as_values(void **state)
+{
+    (void)state;
+    put_both(STR(" {\"a\" : [1.50, \"\\u00e9\"]} "), STR("null"));
+    assert_body("{\"payload_json\":{\"a\":[1.50,\"\\u00e9\"]},\"result_json\":null,\"key\":\"1\"}");
+    put_both(STR("{\"a\":1} x"), STR(""));
+    assert_body("{\"payload\":\"{\\\"a\\\":1} x\",\"result\":\"\",\"key\":\"1\"}");
+    put_both(STR("[1,"), STR("\"\xff\""));
+    assert_body("{\"payload\":\"[1,\",\"result_base64\":\"Iv8i\",\"key\":\"1\"}");
 }
 
 static void bytes_that_are_no_utf8_change_their_name(void **state)
@@ -106,7 +139,7 @@ static void bytes_that_are_no_utf8_change_their_name(void **state)
     struct reply *b = &r.base;
 
     (void)state;
-    begin(NULL, NULL);
+    begin(NULL);
     reply_map(b, 3);
     reply_text(b, "payload");
     reply_bytes(b, STR("\xff\0"));
@@ -117,7 +150,7 @@ static void bytes_that_are_no_utf8_change_their_name(void **state)
     reply_bytes(b, STR("\x80"));
     assert_body("{\"payload_base64\":\"/"
                 "wA=\",\"text\":\"\xc3\xa9\\u0000\",\"list\":[{\"base64\":\"gA==\"}]}");
-    begin("id", NULL);
+    begin("id");
     reply_bytes(b, STR("\xff"));
     assert_body("{\"id\":{\"base64\":\"/w==\"}}");
 }
@@ -131,13 +164,13 @@ static void text_that_escapes_would_make_long_is_base64(void **state)
     memset(text, 'a', sizeof(text));
     memset(text, 1, 20); /* 20 * 6 + 80 bytes */
     memset(few, 1, sizeof(few));
-    begin(NULL, NULL);
+    begin(NULL);
     reply_map(b, 1);
     reply_text(b, "payload");
     reply_bytes(b, (struct str){ text, sizeof(text) });
     assert_int_equal(out.len, strlen("{\"payload\":\"\"}") + 200);
     text[20] = 1;
-    begin(NULL, NULL);
+    begin(NULL);
     reply_map(b, 2);
     reply_text(b, "payload");
     reply_bytes(b, (struct str){ text, sizeof(text) });
@@ -153,16 +186,16 @@ static void nothing_to_say_not_there_and_errors_are_no_bodies(void **state)
     struct reply *b = &r.base;
 
     (void)state;
-    begin(NULL, NULL);
+    begin(NULL);
     reply_status(b, "OK");
     assert_int_equal(r.outcome, JSON_OUTCOME_OK);
-    begin(NULL, NULL);
+    begin(NULL);
     reply_null(b);
     assert_int_equal(r.outcome, JSON_OUTCOME_NULL);
-    begin("outcome", NULL);
+    begin("outcome");
     reply_status(b, "notfound");
     assert_int_equal(r.outcome, JSON_OUTCOME_NULL);
-    begin(NULL, NULL);
+    begin(NULL);
     b->ops->error(b, "INVALID", STR("why"));
     assert_int_equal(r.outcome, JSON_OUTCOME_ERROR);
     assert_string_equal(r.code, "INVALID");
@@ -174,8 +207,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_map_is_the_answer_itself, end),
         cmocka_unit_test_teardown(what_is_no_map_stands_in_a_field, end),
-        cmocka_unit_test_teardown(elements_get_a_field_of_their_own_where_errors_stand_among_them,
-                                  end),
+        cmocka_unit_test_teardown(errors_stand_among_elements, end),
+        cmocka_unit_test_teardown(payloads_that_are_json_come_as_values, end),
         cmocka_unit_test_teardown(bytes_that_are_no_utf8_change_their_name, end),
         cmocka_unit_test_teardown(text_that_escapes_would_make_long_is_base64, end),
         cmocka_unit_test_teardown(nothing_to_say_not_there_and_errors_are_no_bodies, end),

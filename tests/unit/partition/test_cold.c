@@ -93,7 +93,7 @@ static void a_job_on_disk_is_found_moved_and_cancelled(void **state)
     EXECUTE(is, engine_cancel(e, second));
     assert_int_equal(is, CANCEL_CANCELLED);
     EXECUTE(is, engine_cancel(e, second));
-    assert_int_equal(is, CANCEL_NOTFOUND);
+    assert_int_equal(is, BELFRY_STATE);
     pass(10);
     assert_int_equal(work("q"), 1);
     pass(HOUR);

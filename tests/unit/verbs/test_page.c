@@ -56,7 +56,7 @@ static struct page json_page(const struct shape_field *map)
 
     out.len = 0;
     buf_text(&out, "before");
-    json_reply_init(&json, &out, "samples", NULL);
+    json_reply_init(&json, &out, "samples");
     call = (struct verb_call){ .reply = &json.base, .verb = &verb };
     page_begin(&p);
     return p;

@@ -82,7 +82,7 @@ static const char *shown(const struct sample *v)
     struct json_reply r;
 
     buf_fini(&out);
-    json_reply_init(&r, &out, NULL, NULL);
+    json_reply_init(&r, &out, NULL);
     shape_put(&r.base, sample_fields, v);
     buf_append(&out, "", 1);
     return out.ptr;

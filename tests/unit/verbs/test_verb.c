@@ -17,7 +17,7 @@ static const char *error_of(const char *verb, int err, const char *detail)
     struct verb_call call = { .reply = &reply.base, .verb = verb_find(verb_table, str_of(verb)) };
 
     buf_fini(&text);
-    json_reply_init(&reply, &text, NULL, NULL);
+    json_reply_init(&reply, &text, NULL);
     verb_error(&call, err, detail);
     assert_true(call.failed);
     assert_int_equal(reply.outcome, JSON_OUTCOME_ERROR);
@@ -50,7 +50,7 @@ static void what_is_cold_is_no_reply(void **state)
     struct verb_call call = { .reply = &reply.base };
 
     (void)state;
-    json_reply_init(&reply, &text, NULL, NULL);
+    json_reply_init(&reply, &text, NULL);
     verb_error(&call, BELFRY_COLD, "");
     assert_true(call.cold);
     assert_false(call.failed);
