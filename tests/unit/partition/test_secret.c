@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The secret by which names in runs are made. */
 #include "record/coldkey.h"
+#include "record/record_cold.h"
 #include "support/spilled.h"
 
 static int setup_old(void **state)
@@ -101,6 +102,23 @@ static void lanes_of_before_the_secret_stay_lanes(void **state)
     engine_verify(e);
 }
 
+static void another_secret_is_refused(void **state)
+{
+    static const struct secret_record records[] = { { 1, 2, 1 }, { 1, 2, 1 }, { 1, 3, 1 } };
+    struct engine *other = engine_new(&(struct engine_options){ .epoch = 1 });
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct buf b = { 0 };
+
+        record_head(&b, 1, START);
+        record_put_secret(&b, &records[i]);
+        assert_int_equal(engine_replay(other, buf_view(&b), 1), i < 2 ? 0 : BELFRY_CORRUPT);
+        buf_fini(&b);
+    }
+    engine_free(other);
+}
+
 #define TEST_OLD(name) cmocka_unit_test_setup_teardown(name, setup_old, teardown_old)
 
 int main(void)
@@ -109,6 +127,7 @@ int main(void)
         TEST(the_first_secret_stays_and_keys_on_disk_are_found),
         TEST_OLD(keys_of_before_the_secret_are_found),
         TEST_OLD(lanes_of_before_the_secret_stay_lanes),
+        TEST(another_secret_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
