@@ -12,7 +12,8 @@ struct named {
     struct str name; /* the bytes belong to the thing that has the name */
 };
 
-void named_init(struct table *t);
+/* Names come from outside: the key must be one that clients do not know. */
+void named_init(struct table *t, struct hash_key key);
 /* Copies the name to `text`, which belongs to the thing and has room for it. */
 void named_add(struct table *t, struct named *thing, char *text, struct str name);
 /* NULL: nothing has this name. */

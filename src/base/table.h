@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 #define TABLE_SEGMENT_BITS 12
 #define TABLE_SEGMENT      (1u << TABLE_SEGMENT_BITS)
 #define TABLE_FIRST        8u
@@ -39,6 +41,7 @@ struct table {
     uint64_t buckets; /* n */
     uint64_t count;   /* nodes */
     uint64_t (*hash)(const struct table_node *node);
+    struct hash_key key; /* of a table by names or other bytes from outside; see named.h */
     size_t segments_cap;
     size_t first_cap; /* buckets that segment 0 has room for */
     struct table_node **first;

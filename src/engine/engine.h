@@ -77,6 +77,13 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
 /* Writes a record that segments before this one no longer count. Each segment that begins later
  * says so again. NOMEM. */
 int engine_set_oldest(struct engine *e, uint32_t segment);
+/* Makes the secret of the options that of the data directory, if it has none (struct cold_names).
+ * A directory of an older version that has jobs set aside on disk gets none. Before engine_start.
+ * NOMEM. */
+int engine_name_secretly(struct engine *e);
+/* Writes the secret, if there is one, behind the first record of a segment. */
+void engine_put_secret(const struct engine *e, struct buf *out);
+const struct cold_names *engine_naming(const struct engine *e);
 /* The segment that the journal begins with, by its records; 0: no record says. */
 uint32_t engine_oldest(const struct engine *e);
 /* The greatest epoch of any commit that was replayed; 0: none was. */

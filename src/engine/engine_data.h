@@ -42,6 +42,7 @@ struct engine {
     bool refuse_new;
     struct str scope; /* the tenant whose jobs requests may see; ptr NULL: they see all */
     uint64_t lsn;
+    struct cold_names naming;
     uint32_t segment; /* the segment in which records stand that are written now */
     struct counters counters;
     struct buf scratch;

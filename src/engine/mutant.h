@@ -94,7 +94,10 @@
     X(PENDING_UNCOUNTED, "a replacement of a leased job is in no share")    \
     X(SAME_WRITTEN, "settings are written though they change nothing")      \
     X(AUDIT_NEWEST, "of the audit log the newest entry goes first")         \
-    X(AUDIT_MERGED, "a merge drops each second entry of it")
+    X(AUDIT_MERGED, "a merge drops each second entry of it")                \
+    X(SECRET_LOST, "the secret is not written in further segments")         \
+    X(OLD_NAMES_LOST, "names of before the secret are not looked for")      \
+    X(LANES_UNNAMED, "lanes of before the secret keep their names")
 
 enum mutant {
     MUTANT_NONE,

@@ -16,6 +16,7 @@
 #ifndef ENGINE_OPTIONS_H
 #define ENGINE_OPTIONS_H
 
+#include "base/hash.h"
 #include "engine/event.h"
 #include "engine/types.h"
 
@@ -25,6 +26,7 @@ struct engine_options {
     uint16_t partition;
     uint64_t epoch;         /* high part of every token; raised durably before the engine is made */
     uint64_t seed;          /* for jitter */
+    struct hash_key secret; /* random; see engine_name_secretly. 0: for tests */
     uint64_t history_bytes; /* kept in memory of a queue's done and cancelled jobs while they cannot
                                go to disk. 0: 16 MiB */
     uint64_t memory_bytes;  /* the budget. 0: 256 MiB */

@@ -3,10 +3,9 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <xxhash.h>
 
 /* A hash of the address; 0: it is not watched. */
-static uint64_t key_of(struct str address)
+static uint64_t key_of(const struct guard *g, struct str address)
 {
     struct in6_addr v6;
     char host[64];
@@ -22,13 +21,14 @@ static uint64_t key_of(struct str address)
         snprintf(host, sizeof(host), "%.*s", (int)len, address.ptr + 1);
         if (inet_pton(AF_INET6, host, &v6) == 1) {
             /* An IPv4 address that is mapped into IPv6 counts as a whole. */
-            key = IN6_IS_ADDR_V4MAPPED(&v6) ? XXH3_64bits(&v6, 16) : XXH3_64bits(&v6, 8);
+            key = hash_quick(g->key,
+                             (struct str){ (const char *)&v6, IN6_IS_ADDR_V4MAPPED(&v6) ? 16 : 8 });
             return key ? key : 1;
         }
     }
     end = memrchr(address.ptr, ':', address.len);
     len = end ? (size_t)(end - address.ptr) : address.len;
-    key = XXH3_64bits(address.ptr, len);
+    key = hash_quick(g->key, (struct str){ address.ptr, len });
     return key ? key : 1;
 }
 
@@ -49,7 +49,7 @@ static struct guard_slot *find(struct guard *g, uint64_t key, int64_t mono_ms)
 
 bool guard_admits(struct guard *g, struct str address, int64_t mono_ms)
 {
-    uint64_t key = key_of(address);
+    uint64_t key = key_of(g, address);
     const struct guard_slot *s = key ? find(g, key, mono_ms) : NULL;
     bool ok = !s || s->failures < GUARD_FAILURES;
 
@@ -59,7 +59,7 @@ bool guard_admits(struct guard *g, struct str address, int64_t mono_ms)
 
 uint32_t guard_failed(struct guard *g, struct str address, int64_t mono_ms)
 {
-    uint64_t key = key_of(address);
+    uint64_t key = key_of(g, address);
     struct guard_slot *set, *s;
 
     g->failures++;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/hash.h"
 
 #define GUARD_FAILURES 10
 #define GUARD_MS       60000
@@ -20,8 +20,9 @@
 #define GUARD_WAYS     4
 
 struct guard {
-    uint64_t failures; /* since the start */
-    uint64_t refused;  /* wrong tokens beyond these */
+    struct hash_key key; /* so that nobody chooses addresses that take the slots of another */
+    uint64_t failures;   /* since the start */
+    uint64_t refused;    /* wrong tokens beyond these */
     struct guard_slot {
         uint64_t key;     /* a hash of the address; 0: the slot is empty */
         int64_t since_ms; /* monotonic time of the first failure */

@@ -5,10 +5,10 @@
 
 #define THOUSAND INT64_C(1000)
 
-void rations_init(struct rations *r, const int64_t *rate, const int64_t *burst)
+void rations_init(struct rations *r, const int64_t *rate, const int64_t *burst, struct hash_key key)
 {
     *r = (struct rations){ .rate = rate, .burst = burst };
-    named_init(&r->table);
+    named_init(&r->table, key);
     list_init(&r->all);
 }
 

@@ -40,7 +40,8 @@ struct rations {
 };
 
 /* The two numbers may change later. */
-void rations_init(struct rations *r, const int64_t *rate, const int64_t *burst);
+void rations_init(struct rations *r, const int64_t *rate, const int64_t *burst,
+                  struct hash_key key);
 void rations_fini(struct rations *r);
 
 /* Whether the tenant may make an entry: 0, or the milliseconds until it may. Then the change is

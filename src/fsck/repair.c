@@ -43,6 +43,8 @@ static int put_placeholder(struct rewrite *r)
     record_head(&b, r->head.epoch, r->head.wall_ms);
     if (r->next == 0) /* next_seq 0 claims nothing: other segments say more */
         record_put_begin(&b, &(struct begin_record){ .previous = r->before });
+    if (r->next == 0)
+        engine_put_secret(r->j->engine, &b);
     err = b.failed ? BELFRY_NOMEM : salvage_put(r->to, buf_view(&b));
     buf_fini(&b);
     r->next++;

@@ -141,6 +141,8 @@ int host_open(struct host *h, struct partition_report *ret)
     int64_t wall_ms, mono_ms;
     int err;
 
+    if (!hash_key_draw(&o.secret))
+        return store_fail(BELFRY_IO, "the system has no random bytes");
     h->ops->configure(h->user, &o);
     clocks_read(&h->clocks, &wall_ms, &mono_ms);
     err = partition_open(h->store, &o, wall_ms, mono_ms, &h->partition, ret);

@@ -40,6 +40,7 @@ struct sorting {
     size_t n;
     size_t cap;
     struct buf located; /* keys and values of the locator */
+    const struct cold_names *naming;
     unsigned mutant;
 };
 
@@ -160,7 +161,7 @@ static int add_located(struct sorting *s, struct str key, struct str body, uint3
         err = locate(s, &k, key, until_of(&image, key, number));
     }
     if (!err && user_key.len && (!ended || image.trail.hold_ms)) {
-        cold_key_of_key(&k, image.queue, order, user_key);
+        cold_key_of_key(&k, s->naming, image.queue, order, user_key);
         err = locate(s, &k, key, until_of(&image, key, number));
     }
     return err;
@@ -234,7 +235,7 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
         .written = &f->written,
         .descs = &f->runs,
     };
-    struct tally tally = { 0 };
+    struct tally tally = { .key = p->o.secret };
     uint64_t last_seq = 0, filter_items = 0;
     int err = 0;
 
@@ -280,7 +281,7 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
 static int feed_run(struct chore *c)
 {
     struct feed *f = &c->feed;
-    struct sorting s = { .mutant = c->p->o.mutant };
+    struct sorting s = { .naming = engine_naming(c->p->engine), .mutant = c->p->o.mutant };
     int err = read_batch(&s, buf_view(&f->batch), f->file, !MUTANT(c->p->o.mutant, LOCATOR_LOST));
     struct entry *spare = err ? NULL : malloc((s.n + 1) * sizeof(*spare));
 

@@ -131,15 +131,24 @@ static int fetch_id(struct fetch *f)
 
 static int fetch_key(struct fetch *f)
 {
+    const struct cold_names *n = engine_naming(f->p->engine);
+    struct str queue = { f->want.queue, f->want.queue_len };
+    struct str order = { f->want.order, f->want.order_len };
+    struct str key = { f->want.key, f->want.key_len };
     struct cold_key k;
 
     for (size_t i = 0; i < f->pinned.n; i++)
         if (f->pinned.runs[i]->d.family == FAMILY_LOCATOR)
             cold_load_filter(f->p, f->pinned.runs[i]);
-    cold_key_of_key(&k, (struct str){ f->want.queue, f->want.queue_len },
-                    (struct str){ f->want.order, f->want.order_len },
-                    (struct str){ f->want.key, f->want.key_len });
-    return add_located(f, &k);
+    cold_key_of_key(&k, n, queue, order, key);
+    int err = add_located(f, &k);
+    for (size_t i = 0; i < f->pinned.n && !err; i++) {
+        if (!run_has_old_names(n, &f->pinned.runs[i]->d) || MUTANT(f->p->o.mutant, OLD_NAMES_LOST))
+            continue;
+        cold_key_of_key(&k, &cold_names_old, queue, order, key);
+        return add_located(f, &k);
+    }
+    return err;
 }
 
 /* Reads entries behind `after` that have the wanted prefix. */

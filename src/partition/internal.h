@@ -220,6 +220,7 @@ int cut_find(struct merge *m, struct run *run);
 
 /* tally.c: counts by queue and slot. */
 struct tally {
+    struct hash_key key; /* queues are found by their names */
     struct tally_item *items;
     struct tally_item *last; /* the item that was counted last */
     size_t n;

@@ -391,7 +391,7 @@ static int merge_run(struct chore *c)
     struct merge *m = &c->merge;
     struct run **runs = calloc(m->inputs.n + m->others.n + 1, sizeof(struct run *));
     struct run_merge in = { 0 };
-    struct counts counts = { 0 };
+    struct counts counts = { .gone.key = c->p->o.secret, .dropped.key = c->p->o.secret };
     size_t n = 0;
     int err = runs ? open_inputs(c, runs, &n) : BELFRY_NOMEM;
 

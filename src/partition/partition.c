@@ -168,6 +168,7 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
         .partition = p->o.number,
         .epoch = p->epoch,
         .seed = p->o.seed,
+        .secret = p->o.secret,
         .history_bytes = p->o.history_bytes,
         .memory_bytes = p->o.memory_bytes,
         .max_running = p->o.max_running,
@@ -206,6 +207,9 @@ static int open_engine(struct partition *p, int64_t wall_ms, int64_t mono_ms,
     err = gather(p);
     if (!err && engine_oldest(p->engine) == 0)
         err = engine_set_oldest(p->engine, p->segments[0].number);
+    if (!err)
+        err = engine_name_secretly(p->engine);
+    ret->unkeyed = !hash_key_is_set(engine_naming(p->engine)->key);
     if (err)
         return err;
     engine_start(p->engine, wall_ms, mono_ms, !ret->clean);

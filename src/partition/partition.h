@@ -33,6 +33,7 @@ struct partition_options {
     unsigned reserve;       /* segments for which the store keeps space. 0: 2 */
     bool durable;           /* each commit survives power loss before it settles */
     uint64_t seed;
+    struct hash_key secret; /* see engine_options */
     uint64_t history_bytes;
     uint64_t memory_bytes;       /* the budget. 0: 256 MiB */
     uint64_t max_running;        /* jobs leased at a time. 0: any number */
@@ -65,6 +66,7 @@ struct partition_report {
      * are other bytes behind the last commit. */
     uint64_t torn_bytes;
     char where[256];
+    bool unkeyed; /* there is no secret: see engine_name_secretly */
 };
 
 /* Raises the epoch, replays the journal and starts the engine. Blocks. CORRUPT and IO with

@@ -3,7 +3,6 @@
 #include "partition/internal.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
 struct tally_item {
     uint64_t hash; /* 0: free */
@@ -26,7 +25,7 @@ static struct tally_item *slot_for(const struct tally *t, uint64_t hash, struct 
 
 static int grow(struct tally *t)
 {
-    struct tally bigger = { .cap = t->cap ? 2 * t->cap : 16, .n = t->n };
+    struct tally bigger = { .key = t->key, .cap = t->cap ? 2 * t->cap : 16, .n = t->n };
 
     bigger.items = calloc(bigger.cap, sizeof(*bigger.items));
     if (!bigger.items)
@@ -84,7 +83,7 @@ int tally_count(struct tally *t, struct str queue, enum cold_slot slot, struct c
         item_count(item, slot, c, key);
         return 0;
     }
-    uint64_t hash = XXH3_64bits(queue.ptr, queue.len) | 1;
+    uint64_t hash = hash_quick(t->key, queue) | 1;
     if (2 * t->n >= t->cap && grow(t) < 0)
         return BELFRY_NOMEM;
     item = slot_for(t, hash, queue);

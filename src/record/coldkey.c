@@ -10,6 +10,14 @@
 #define LOCATE_SEQ         'i'
 #define LOCATE_KEY         'k'
 #define LOCATE_ORDERED_KEY 'o'
+#define LOCATE_SECRET      's' /* a key, by the secret */
+
+const struct cold_names cold_names_old = { 0 };
+
+struct cold_parts {
+    size_t len;
+    char bytes[1 + 2 + QUEUE_MAX_BYTES + 2 * (2 + KEY_MAX_BYTES)];
+};
 
 static void put_big(struct cold_key *k, uint64_t v)
 {
@@ -89,9 +97,38 @@ void cold_key_of_seq(struct cold_key *ret, uint64_t seq)
     put_big(ret, seq);
 }
 
-/* 128 bits of hash stand for queue and key: no two keys with one hash are to be expected in the
- * lifetime of the universe, let alone of a queue. */
-void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key)
+/* Bytes with their length in front: so no other parts give the same bytes. */
+static void put_part(struct cold_parts *p, struct str part)
+{
+    p->bytes[p->len++] = (char)(part.len >> 8);
+    p->bytes[p->len++] = (char)part.len;
+    if (part.len)
+        memcpy(p->bytes + p->len, part.ptr, part.len);
+    p->len += part.len;
+}
+
+static struct hash_wide hash_parts(const struct cold_names *n, char what, struct str queue,
+                                   struct str order, struct str key)
+{
+    struct cold_parts p;
+
+    p.bytes[0] = what;
+    p.len = 1;
+    put_part(&p, queue);
+    put_part(&p, order);
+    put_part(&p, key);
+    return hash_wide(n->key, (struct str){ p.bytes, p.len });
+}
+
+uint64_t cold_lane(const struct cold_names *n, struct str queue, struct str order)
+{
+    if (hash_key_is_set(n->key))
+        return hash_parts(n, FAMILY_ASIDE, queue, order, (struct str){ 0 }).low;
+    return XXH3_64bits_withSeed(order.ptr, order.len, XXH3_64bits(queue.ptr, queue.len));
+}
+
+/* As older versions named keys. */
+static void old_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key)
 {
     char both[2 + 2 * KEY_MAX_BYTES];
     uint64_t seed = XXH3_64bits(queue.ptr, queue.len);
@@ -110,6 +147,25 @@ void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, s
     h = XXH3_128bits_withSeed(key.ptr, key.len, seed);
     put_big(ret, h.high64);
     put_big(ret, h.low64);
+}
+
+/* 128 bits of hash stand for queue and key: no two keys with one hash are to be expected in the
+ * lifetime of the universe, let alone of a queue. */
+void cold_key_of_key(struct cold_key *ret, const struct cold_names *n, struct str queue,
+                     struct str order, struct str key)
+{
+    struct hash_wide h;
+
+    if (!hash_key_is_set(n->key)) {
+        old_key_of_key(ret, queue, order, key);
+        return;
+    }
+    h = hash_parts(n, FAMILY_LOCATOR, queue, order, key);
+    ret->len = 0;
+    ret->bytes[ret->len++] = FAMILY_LOCATOR;
+    ret->bytes[ret->len++] = LOCATE_SECRET;
+    put_big(ret, h.high);
+    put_big(ret, h.low);
 }
 
 bool cold_key_point(struct str key, struct cold_point *ret)

@@ -9,12 +9,15 @@
  *     X queue 0 ended seq        dead, or ended with a key that is held: until their time is over
  *     L hash                     locator: key -> job, and job -> its place, if its id does not say
  *
+ * The locator's hash of a key, and the lane, come from bytes that clients choose. See cold_names.
+ *
  * The value of an entry is the body of a PUT record (record.h); in the locator it is a place.
  */
 #ifndef RECORD_COLDKEY_H
 #define RECORD_COLDKEY_H
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/wire.h"
 #include "record/field.h"
 #include "record/jobstate.h"
@@ -70,6 +73,15 @@ static inline bool point_after(struct cold_point a, struct cold_point b)
     return a.at_ms != b.at_ms ? a.at_ms > b.at_ms : a.seq > b.seq;
 }
 
+/* How bytes that clients choose become names in runs: by a secret of the data directory, so that
+ * nobody can make two keys, or two ordering keys, of one name. Older versions had no secret. */
+struct cold_names {
+    struct hash_key key; /* 0: there is no secret */
+    uint32_t first;      /* runs from this number on have no names without the secret */
+};
+
+extern const struct cold_names cold_names_old; /* without a secret */
+
 void cold_key_due(struct cold_key *ret, struct cold_point p);
 /* A key of family B, P or X. `class` is the number of the class for B, else 0. */
 void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigned class,
@@ -77,6 +89,8 @@ void cold_key_queue(struct cold_key *ret, char family, struct str queue, unsigne
 /* The part of a key that all entries of the audit log have. */
 void cold_key_audit(struct cold_key *ret);
 bool cold_is_audit(struct str key);
+/* The lane of an ordering key. */
+uint64_t cold_lane(const struct cold_names *n, struct str queue, struct str order);
 /* A key of family A. */
 void cold_key_lane(struct cold_key *ret, struct str queue, uint64_t lane, struct cold_point p);
 /* The lane in a key of family A. */
@@ -84,7 +98,8 @@ uint64_t cold_key_lane_of(struct str key);
 /* The key of the locator for a job. */
 void cold_key_of_seq(struct cold_key *ret, uint64_t seq);
 /* The key of the locator for a user's key in a queue. `order` is the ordering key, or empty. */
-void cold_key_of_key(struct cold_key *ret, struct str queue, struct str order, struct str key);
+void cold_key_of_key(struct cold_key *ret, const struct cold_names *n, struct str queue,
+                     struct str order, struct str key);
 /* Reads the last 16 bytes of a key of D, B, A, P or X. False if the key is too short. */
 bool cold_key_point(struct str key, struct cold_point *ret);
 /* The class in a key of B; 0 for a key of another family, or one that is too short. */
@@ -149,6 +164,12 @@ struct run_desc {
     unsigned spread_count;
     int64_t spread[SPREAD_POINTS];
 };
+
+/* Whether names in a run may be without the secret, though there is one. */
+static inline bool run_has_old_names(const struct cold_names *n, const struct run_desc *d)
+{
+    return d->family == FAMILY_LOCATOR && d->oldest < n->first;
+}
 
 void run_desc_put(struct buf *out, const struct run_desc *from);
 bool run_desc_get(struct wire_reader *r, struct run_desc *ret); /* keys are borrowed */

@@ -25,8 +25,7 @@
 
 /* All records: name, number on disk, name of the codec, name of emit and apply, struct, meaning. */
 #define RECORDS(X)                                                                                \
-    X(BEGIN, 1, begin, begin, struct begin_record,                                                \
-      "first in a segment, and before the oldest one is removed")                                 \
+    X(BEGIN, 1, begin, begin, struct begin_record, "first in a segment; tells the oldest one")    \
     X(PUT, 2, job, put, struct job_image, "the whole of a job, new or as it is now")              \
     X(LEASE, 3, lease, lease, struct lease_record, "an attempt begins")                           \
     X(EXTEND, 4, extend, extend, struct extend_record, "a heartbeat")                             \
@@ -43,8 +42,7 @@
     X(TAKEN, 13, taken, taken, struct taken_record,                                               \
       "one job came from a run to memory, by a request")                                          \
     X(RUN, 14, run, run, struct str, "copied forward: a run")                                     \
-    X(GRAVE, 15, grave, grave, struct grave_record,                                               \
-      "copied forward: the place that a job was taken from")                                      \
+    X(GRAVE, 15, grave, grave, struct grave_record, "copied forward: the former place of a job")  \
     X(TALLY, 16, tally, tally, struct tally_record,                                               \
       "copied forward: a queue's counts and floors on disk")                                      \
     X(COLD, 17, cold, cold, struct cold_record, "copied forward: where the frontier is")          \
@@ -54,7 +52,8 @@
     X(RELEASED, 21, released, released, struct released_record, "a job waits for one less")       \
     X(REVISED, 22, revised, revised, struct revised_record,                                       \
       "a recurrence went on: the end of its payload is another")                                  \
-    X(TOKEN, 24, token, token, struct token_record, "a token, or that it is no more")
+    X(TOKEN, 24, token, token, struct token_record, "a token, or that it is no more")             \
+    X(SECRET, 25, secret, secret, struct secret_record, "by which names in runs are made")
 
 enum record_type {
 #define RECORD_ENUM(NAME, number, codec, kind, type, what) RECORD_##NAME = (number),
@@ -218,6 +217,7 @@ struct taken_record;
 struct grave_record;
 struct tally_record;
 struct cold_record;
+struct secret_record;
 
 /* The encoder and the decoder of each record. The decoder answers false if the body is malformed or
  * out of range. */

@@ -69,6 +69,12 @@ FIELD_STRUCT(tally_record, TALLY_FIELDS);
     F(NUMBER, next_grave, "its serial number")
 FIELD_STRUCT(cold_record, COLD_FIELDS);
 
+#define SECRET_FIELDS(F)           \
+    F(NUMBER, a, "half of it")     \
+    F(NUMBER, b, "the other half") \
+    F(COUNT, first, "runs from this number on have no names without it")
+FIELD_STRUCT(secret_record, SECRET_FIELDS);
+
 /* As ROW_RECORDS. */
 #define COLD_ROW_RECORDS(X)                                                                \
     X(FED, fed, FED_FIELDS, true)                                                          \
@@ -76,6 +82,7 @@ FIELD_STRUCT(cold_record, COLD_FIELDS);
     X(TAKEN, taken, TAKEN_FIELDS, ret->key.len > 0)                                        \
     X(GRAVE, grave, GRAVE_FIELDS, ret->key.len > 0)                                        \
     X(TALLY, tally, TALLY_FIELDS, ret->queue.len > 0 && ret->queue.len <= QUEUE_MAX_BYTES) \
-    X(COLD, cold, COLD_FIELDS, true)
+    X(COLD, cold, COLD_FIELDS, true)                                                       \
+    X(SECRET, secret, SECRET_FIELDS, (ret->a | ret->b) != 0)
 
 #endif

@@ -13,10 +13,10 @@
 #define LAZY_MS     2000               /* so long without progress */
 #define FORCED_PART 16                 /* of the limit: an account that holds less is forced on */
 
-void accounts_init(struct accounts *a)
+void accounts_init(struct accounts *a, struct hash_key key)
 {
     *a = (struct accounts){ 0 };
-    named_init(&a->table);
+    named_init(&a->table, key);
     list_init(&a->all);
     lists_init(&a->turns, &a->strangers.waiting, &a->strangers.called, &a->strangers.turn);
     list_append(&a->all, &a->strangers.all);

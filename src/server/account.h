@@ -72,7 +72,7 @@ struct holding {
     int64_t moved_ms;  /* monotonic: when that was another number */
 };
 
-void accounts_init(struct accounts *a);
+void accounts_init(struct accounts *a, struct hash_key key);
 void accounts_fini(struct accounts *a);
 /* The limit of all buffers. */
 size_t accounts_limit(const struct server *s);

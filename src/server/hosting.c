@@ -104,6 +104,12 @@ static void tell_opened(struct server *s, const struct partition_report *r)
                             "written when the server ended and was not acknowledged, or it is "
                             "damaged and was",
                  "where", r->where, "bytes", LOG_INT(r->torn_bytes));
+    if (r->unkeyed)
+        log_warn(&s->log,
+                 "the data directory has no secret for the names in it, because an older version "
+                 "made it and jobs with ordering keys are set aside on disk: a client can choose "
+                 "keys that hide the keys of others",
+                 "next", "start the server again when these jobs have run");
     log_info(&s->log, "journal opened", "epoch", LOG_INT(r->epoch), "segments",
              LOG_INT(r->segments), "commits", LOG_INT(r->commits), "last_stop",
              r->clean ? "clean" : "unclean");

@@ -70,10 +70,10 @@ static struct address *find_address(const struct peers *ps, const struct peer *p
     return (struct address *)named_find(&ps->table, (struct str){ (char *)&bits, sizeof(bits) });
 }
 
-void peers_init(struct peers *ps)
+void peers_init(struct peers *ps, struct hash_key key)
 {
     memset(ps->totals, 0, sizeof(ps->totals));
-    named_init(&ps->table);
+    named_init(&ps->table, key);
 }
 
 static int free_node(void *arg, struct table_node *node)

@@ -38,7 +38,7 @@ struct peers {
     struct table table;
 };
 
-void peers_init(struct peers *ps);
+void peers_init(struct peers *ps, struct hash_key key);
 void peers_fini(struct peers *ps);
 /* How many connections there are: the plain ones, and of TLS the clients or the links, whichever
  * are more. */

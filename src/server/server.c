@@ -232,10 +232,16 @@ int server_init(struct server *s)
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);
-    rations_init(&s->rations, &s->options.audit.rate, &s->options.audit.burst);
-    peers_init(&s->peers);
+    bool drawn = hash_key_draw(&s->hash_key);
+    s->guard.key = s->hash_key;
+    rations_init(&s->rations, &s->options.audit.rate, &s->options.audit.burst, s->hash_key);
+    peers_init(&s->peers, s->hash_key);
     strangers_init(&s->strangers);
-    accounts_init(&s->accounts);
+    accounts_init(&s->accounts, s->hash_key);
+    if (!drawn) {
+        log_error(&s->log, "the system has no random bytes");
+        return BELFRY_IO;
+    }
     listen_fit(s);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int err = steps[i](s);

@@ -46,6 +46,7 @@ struct server {
     struct store *store;
     struct host host;
     struct verb_host verb_host; /* the server as verbs see it */
+    struct hash_key hash_key;   /* of tables by names; drawn at the start */
     struct guard guard;
     struct rations rations;    /* of the audit log */
     uint64_t token_generation; /* The engine's, when clients_check_tokens last looked. */

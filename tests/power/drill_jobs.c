@@ -86,6 +86,7 @@ static bool open_host(struct yard_of_jobs *y, struct host *h)
                                     .commit_bytes = 2000,
                                     .durable = true,
                                     .seed = 1,
+                                    .secret = { 1, 2 },
                                     .memory_bytes = 64 << 10,
                                     .block_bytes = 1024,
                                     .piece_bytes = 8192,

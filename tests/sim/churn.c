@@ -58,6 +58,8 @@ static void churn_open(struct churn *c)
         .seed = rng_next(&c->rng),
         .host = c,
     };
+
+    o.secret = (struct hash_key){ o.seed | 1, 7 };
     int err = partition_open(c->store, &o, c->wall_ms, c->mono_ms, &c->partition, &report);
 
     CHECK(err == 0, "open: %s: %s", error_name(err), store_detail());

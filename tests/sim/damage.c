@@ -351,6 +351,7 @@ static size_t damage(uint64_t seed, unsigned mutant)
     d.options = (struct partition_options){ .segment_bytes = 8 << 10,
                                             .durable = true,
                                             .seed = seed,
+                                            .secret = { seed, 1 },
                                             .memory_bytes = UINT64_C(16000) << rng_below(&d.rng, 2),
                                             .block_bytes = (size_t)256 << rng_below(&d.rng, 3),
                                             .piece_bytes = 5000,

@@ -124,12 +124,22 @@ static void find_state(struct world *w, bool power)
     model_copy(&w->model, &w->trial);
 }
 
+/* Each open has another secret, as with a server; the first one is to stay. Every third directory
+ * is of an older version at first, and has none. */
+static struct hash_key secret_of(const struct world *w)
+{
+    bool old = w->seed % 3 == 0 && w->epoch < 1 + w->seed / 3 % 6;
+
+    return old ? (struct hash_key){ 0 } : (struct hash_key){ w->seed + 1, w->epoch + 1 };
+}
+
 /* True if there was a fault on the way; *power if that was a loss of power. */
 static bool open_partition(struct world *w, struct partition_report *report, bool *power)
 {
     bool failed = false;
 
     w->options.seed = rng_next(&w->rng);
+    w->options.secret = secret_of(w);
     for (int i = 0;; i++) {
         w->plan.fired = false;
         *report = (struct partition_report){ 0 };

@@ -24,7 +24,10 @@ struct host {
 
 static inline struct host open_host(const struct fixture *x)
 {
-    struct partition_options o = { .durable = true, .memory_bytes = MEMORY };
+    static uint64_t drawn; /* each open has another secret, and the first one stays */
+    struct partition_options o = { .durable = true,
+                                   .memory_bytes = MEMORY,
+                                   .secret = { ++drawn, 4 } };
     struct store_options so = { .log_bytes = 1 << 20, .reserve = 1 };
     struct partition_report report;
     struct host h;

@@ -32,7 +32,8 @@ static struct store_ops ops;
 static struct partition *p;
 static struct engine *e;
 static int64_t wall, mono;
-static int slice_jobs;  /* of partitions that are opened; 0: as usual */
+static int slice_jobs; /* of partitions that are opened; 0: as usual */
+static struct hash_key secret = { 1, 2 };
 static int chore_error; /* the last that a chore ended with */
 
 static inline int read_log(struct store *s, struct str log, uint64_t from, uint64_t at,
@@ -84,6 +85,7 @@ static inline void open_partition(void)
                                    .commit_bytes = 2000,
                                    .durable = true,
                                    .seed = 1,
+                                   .secret = secret,
                                    .memory_bytes = MEMORY,
                                    .block_bytes = 1024,
                                    .piece_bytes = 8192,

@@ -349,6 +349,7 @@ static int check_job(void *arg, struct table_node *node)
         bool contends = j->state == JOB_LEASED || job_owns_lane(j) ||
                         (j->state == JOB_READY && j->where == WHERE_HOT);
 
+        CHECK(spot_of(j)->hash == cold_lane(&e->naming, queue_name(j->queue), o.order));
         CHECK((spot_of(j)->member != SPOT_NONE) == contends);
         c->unlisted += j->state == JOB_READY && !spot_of(j)->listed;
     }

@@ -11,6 +11,7 @@
 /* A key in a run whose entry no longer counts, until the grave is in a run, too. */
 struct grave {
     struct table_node node;
+    uint64_t hash; /* of its key; see table_entry_hash */
     struct list link;
     uint64_t serial;
     int64_t gone_ms; /* see struct grave_record */

@@ -2,8 +2,6 @@
 /* Facts about jobs on disk, which hold until more jobs go there. */
 #include "engine/cold/cold.h"
 
-#include <xxhash.h>
-
 /* A request about several keys is told of one at a time. Its earlier answers hold while no job has
  * gone to disk. Memory is looked at first anyway. */
 bool key_is_absent(const struct engine *e, const struct cold_key *k)
@@ -19,7 +17,7 @@ void key_absent(struct engine *e, struct str queue, struct str order, struct str
     struct absent *a = &e->cold.absent;
     struct cold_key k;
 
-    cold_key_of_key(&k, queue, order, key);
+    cold_key_of_key(&k, &e->naming, queue, order, key);
     if (a->moves != e->cold.moves || a->n == ABSENT_MAX) {
         a->n = 0;
         a->wipes++;
@@ -28,9 +26,9 @@ void key_absent(struct engine *e, struct str queue, struct str order, struct str
     memcpy(a->keys[a->n++], k.bytes, ABSENT_BYTES);
 }
 
-static uint64_t tenant_hash(struct str name)
+static uint64_t scope_hash(const struct engine *e)
 {
-    return XXH3_64bits(name.ptr, name.len);
+    return hash_quick(e->o.secret, e->scope);
 }
 
 int past_state(const struct engine *e, struct job_id id)
@@ -40,7 +38,7 @@ int past_state(const struct engine *e, struct job_id id)
     for (size_t i = 0; p->moves == e->cold.moves && i < p->n; i++)
         if (p->jobs[i].id.seq == id.seq && p->jobs[i].id.due_ms == id.due_ms &&
             p->jobs[i].id.partition == id.partition && p->jobs[i].from_ms <= e->now_ms &&
-            p->jobs[i].gone_ms > e->now_ms && p->jobs[i].tenant == tenant_hash(e->scope))
+            p->jobs[i].gone_ms > e->now_ms && p->jobs[i].tenant == scope_hash(e))
             return p->jobs[i].state;
     return PAST_UNKNOWN;
 }
@@ -55,7 +53,7 @@ void past_note(struct engine *e, struct job_id id, int state, int64_t gone_ms)
     }
     p->moves = e->cold.moves;
     p->jobs[p->n].id = id;
-    p->jobs[p->n].tenant = tenant_hash(e->scope);
+    p->jobs[p->n].tenant = scope_hash(e);
     p->jobs[p->n].from_ms = e->now_ms;
     p->jobs[p->n].gone_ms = gone_ms;
     p->jobs[p->n++].state = state;

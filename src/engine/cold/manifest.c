@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <xxhash.h>
 
 #include "engine/place/queue.h"
 #include "record/record.h"
@@ -226,13 +225,6 @@ bool engine_aside_is_empty(const struct engine *e)
 
 /* ---- Graves ---- */
 
-static uint64_t grave_hash(const struct table_node *node)
-{
-    const struct grave *g = container_of(node, struct grave, node);
-
-    return XXH3_64bits(g->key, g->len);
-}
-
 static bool grave_matches(const struct table_node *node, const void *arg)
 {
     const struct grave *g = container_of(node, struct grave, node);
@@ -243,7 +235,7 @@ static bool grave_matches(const struct table_node *node, const void *arg)
 struct grave *grave_find(const struct engine *e, struct str key)
 {
     struct table_node *node =
-        table_find(&e->cold.graves, XXH3_64bits(key.ptr, key.len), grave_matches, &key);
+        table_find(&e->cold.graves, hash_quick(e->o.secret, key), grave_matches, &key);
 
     return node ? container_of(node, struct grave, node) : NULL;
 }
@@ -265,6 +257,7 @@ int grave_add(struct engine *e, struct str key, uint64_t serial, int64_t gone_ms
         if (!g)
             return BELFRY_NOMEM;
         list_init(&g->link);
+        g->hash = hash_quick(e->o.secret, key);
         g->len = (uint16_t)key.len;
         memcpy(g->key, key.ptr, key.len);
         table_add(&e->cold.graves, &g->node);
@@ -315,7 +308,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
 void manifest_init(struct engine *e)
 {
     lists_init(&e->cold.runs, &e->cold.gone, &e->place.closed, &e->cold.grave_list);
-    table_init(&e->cold.graves, grave_hash);
+    table_init(&e->cold.graves, table_entry_hash);
     e->cold.next_file = 1;
     e->cold.next_grave = 1;
     e->place.frontier = e->cold.frontier_noted = (struct cold_point){ -1, 0 };

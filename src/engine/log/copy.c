@@ -277,6 +277,15 @@ static int copy_frontier(struct engine *e, uint32_t segment)
     return err;
 }
 
+/* The secret of their names goes before them. */
+static int copy_secret(struct engine *e, uint32_t segment)
+{
+    list_each_of (const struct cold_run, r, &e->cold.runs, link)
+        if (r->segment && r->segment <= segment)
+            return secret_repeat(e);
+    return 0;
+}
+
 #define COPY(head, type, put) \
     copy_list(&c, head, offsetof(struct type, link), offsetof(struct type, segment), put)
 
@@ -287,6 +296,8 @@ int engine_copy_rest(struct engine *e, uint32_t segment)
 
     for (int note = 0; note < QUEUE_NOTES && !err; note++)
         err = copy_queues(e, (enum queue_note)note, segment, &budget);
+    if (!err)
+        err = copy_secret(e, segment);
     if (!err)
         err = COPY(&e->cold.runs, cold_run, put_run);
     if (!err)

@@ -141,6 +141,8 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
     record_head(out, e->o.epoch, e->now_ms);
     if (begins)
         record_put_begin(out, &(struct begin_record){ previous, e->log.next_seq, e->log.oldest });
+    if (begins)
+        engine_put_secret(e, out);
 }
 
 int engine_set_oldest(struct engine *e, uint32_t segment)
@@ -165,7 +167,10 @@ int engine_fed(struct engine *e, const struct feed_result *r)
     assert(e->place.batch.active && !e->place.batch.gathering && !e->place.batch.fed);
     if (e->place.batch.stale.failed)
         return BELFRY_NOMEM;
-    int err = emit_fed(e, &(struct fed_record){
+    bool before = commit_begin(e);
+    int err = secret_repeat(e);
+    if (!err)
+        err = emit_fed(e, &(struct fed_record){
                               .frontier_at = e->place.frontier.at_ms,
                               .frontier_seq = e->place.frontier.seq,
                               .graves = e->place.batch.graves,
@@ -175,6 +180,7 @@ int engine_fed(struct engine *e, const struct feed_result *r)
                               .tallies = r->tallies,
                               .stale = buf_view(&e->place.batch.stale),
                           });
+    err = commit_end(e, before, err);
     if (!err)
         buf_fini(&e->place.batch.stale);
     return err;
@@ -201,8 +207,11 @@ int engine_merged(struct engine *e, struct str drops, struct str runs, struct st
 
     put_taken(e, drops, &all); /* first, so that no count is below 0 in between */
     buf_str(&all, tallies);
-    int err = all.failed ? engine_plain(e, BELFRY_NOMEM)
-                         : emit_merged(e, &(struct merged_record){ drops, runs, buf_view(&all) });
+    bool before = commit_begin(e);
+    int err = all.failed ? engine_plain(e, BELFRY_NOMEM) : secret_repeat(e);
+    if (!err)
+        err = emit_merged(e, &(struct merged_record){ drops, runs, buf_view(&all) });
+    err = commit_end(e, before, err);
     buf_fini(&all);
     return err;
 }

@@ -40,6 +40,7 @@ int emit_released(struct engine *e, const struct released_record *r);
     X(queue, SEEN_BY_ALL)       \
     X(tenant, SEEN_BY_ALL)      \
     X(token, SEEN_BY_ALL)       \
+    X(secret, SEEN_BY_NONE)     \
     X(told, SEEN_BY_NONE)       \
     X(listen, SEEN_BY_READERS)  \
     X(revised, SEEN_BY_READERS) \
@@ -95,6 +96,12 @@ void past_sort(struct queue *q);
 /* Appends the attempts of a job to `out`, with the one that just ended. */
 void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
                     struct str error);
+
+/* ---- secret.c: by which names in runs are made ---- */
+
+/* Writes the secret again, if there is one: for records that name runs. A journal that has lost
+ * other commits knows it while it knows runs. */
+int secret_repeat(struct engine *e);
 
 /* ---- tokens.c ---- */
 

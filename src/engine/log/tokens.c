@@ -8,7 +8,7 @@
 
 void tokens_init(struct engine *e)
 {
-    named_init(&e->log.tokens.by_name);
+    named_init(&e->log.tokens.by_name, e->o.secret);
     list_init(&e->log.tokens.all);
     e->log.tokens.generation = (e->o.epoch << 24) + 1;
 }

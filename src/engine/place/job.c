@@ -119,7 +119,7 @@ struct job *job_new(struct engine *e, const struct job_image *image, struct queu
     if (j->heard)
         *ear_of(j) = (struct ear){ (uint32_t)image->opts.len, (uint16_t)o.listeners, 0 };
     if (j->ordered)
-        spot_init(j, o.order);
+        spot_init(e, j, o.order);
     bool classed = state_is_ended(j->state) || class_obtain(e, q, class_index_of(j));
     memcpy(j->tail, image->opts.ptr, image->opts.len);
     if (image->payload.len)

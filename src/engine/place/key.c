@@ -3,8 +3,6 @@
  * it ends, and then until trail.hold_ms if the key is held. */
 #include "engine/place/job.h"
 
-#include <xxhash.h>
-
 #include "record/opts.h"
 
 struct wanted {
@@ -13,13 +11,16 @@ struct wanted {
     struct str key;
 };
 
-static uint64_t key_hash(const struct queue *q, struct str order, struct str key)
+/* The hash of the queue's name and that of the ordering key, if there is one, go into the secret.
+ */
+static uint64_t key_hash(const struct engine *e, const struct queue *q, struct str order,
+                         struct str key)
 {
-    uint64_t seed = q->by_name.hash;
+    struct hash_key k = { e->o.secret.a ^ q->by_name.hash, e->o.secret.b };
 
     if (order.len > 0)
-        seed = XXH3_64bits_withSeed(order.ptr, order.len, seed);
-    return XXH3_64bits_withSeed(key.ptr, key.len, seed);
+        k.b ^= hash_quick(e->o.secret, order);
+    return hash_quick(k, key);
 }
 
 static bool entry_matches(const struct table_node *node, const void *arg)
@@ -46,7 +47,7 @@ static struct key_entry *entry_find(const struct engine *e, const struct queue *
 struct job *key_find(const struct engine *e, const struct queue *q, struct str order,
                      struct str key)
 {
-    struct key_entry *entry = entry_find(e, q, order, key, key_hash(q, order, key));
+    struct key_entry *entry = entry_find(e, q, order, key, key_hash(e, q, order, key));
 
     return entry && !job_is_waste(e, entry->job) ? entry->job : NULL;
 }
@@ -80,7 +81,7 @@ int key_take(struct engine *e, struct job *j)
     job_opts_get(j, &o);
     if (o.key.len == 0)
         return 0;
-    uint64_t hash = key_hash(j->queue, o.order, o.key);
+    uint64_t hash = key_hash(e, j->queue, o.order, o.key);
     struct key_entry *entry = entry_find(e, j->queue, o.order, o.key, hash);
     if (!entry) {
         entry = pool_alloc(&e->pool, sizeof(*entry));
@@ -109,8 +110,9 @@ static struct key_entry *entry_of(const struct engine *e, const struct job *j)
     if (job_is_bare(j))
         return NULL;
     job_opts_get(j, &o);
-    return o.key.len ? entry_find(e, j->queue, o.order, o.key, key_hash(j->queue, o.order, o.key))
-                     : NULL;
+    return o.key.len
+               ? entry_find(e, j->queue, o.order, o.key, key_hash(e, j->queue, o.order, o.key))
+               : NULL;
 }
 
 void key_release(struct engine *e, struct job *j)

@@ -56,7 +56,7 @@ unsigned lane_behind(const struct engine *e, const struct queue *q, uint64_t lan
 bool job_owns_lane(const struct job *j);
 
 /* ---- order.c: the class of a queue's ordered jobs ---- */
-void spot_init(struct job *j, struct str order);
+void spot_init(const struct engine *e, struct job *j, struct str order);
 /* Places a due job. */
 void order_place(struct engine *e, struct job *j);
 void order_unplace(struct engine *e, struct job *j);

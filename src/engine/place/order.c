@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The class of a queue's ordered jobs: hot jobs come before all others. See lane.h. */
 #include <assert.h>
-#include <xxhash.h>
 
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
@@ -26,10 +25,10 @@ static bool later(const struct heap_node *a, const struct heap_node *b)
     return order_earlier(b, a);
 }
 
-void spot_init(struct job *j, struct str order)
+void spot_init(const struct engine *e, struct job *j, struct str order)
 {
     *spot_of(j) = (struct spot){
-        .hash = XXH3_64bits_withSeed(order.ptr, order.len, j->queue->by_name.hash),
+        .hash = cold_lane(&e->naming, queue_name(j->queue), order),
     };
 }
 

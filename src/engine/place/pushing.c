@@ -185,7 +185,7 @@ void queue_wait_for_endpoint(struct engine *e, struct queue *q)
 
 void unwell_init(struct engine *e)
 {
-    named_init(&e->place.turns.unwell_table);
+    named_init(&e->place.turns.unwell_table, e->o.secret);
     list_init(&e->place.turns.unwell_list);
 }
 

@@ -218,7 +218,7 @@ void queues_free(struct engine *e)
 void queues_init(struct engine *e)
 {
     pool_init(&e->place.known.pool, 0);
-    named_init(&e->place.names);
+    named_init(&e->place.names, e->o.secret);
     lists_init(&e->place.tails, &e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle,
                &e->place.turns.dispatch, &e->place.turns.serving, &e->place.turns.later,
                &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);

@@ -79,7 +79,7 @@ static void leave_place(struct engine *e, struct job *j, struct job *n)
     if (j->ordered) {
         lane_set(e, j, false);
         job_opts_get(j, &o);
-        spot_init(n, o.order);
+        spot_init(e, n, o.order);
     }
     list_init(&n->timer.link);
     n->left = j->left;

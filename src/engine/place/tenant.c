@@ -118,8 +118,8 @@ void post_call(struct engine *e, struct post *p)
 void tenants_init(struct engine *e)
 {
     e->place.known.queues.seed = e->place.known.tenants.seed = e->o.seed;
-    named_init(&e->place.tenants);
-    named_init(&e->place.kinds);
+    named_init(&e->place.tenants, e->o.secret);
+    named_init(&e->place.kinds, e->o.secret);
     list_init(&e->place.tenant_list);
     list_init(&e->place.kind_list);
     list_init(&e->place.leases.laden);

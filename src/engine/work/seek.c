@@ -239,18 +239,27 @@ static bool answers_key(const struct cold_answer *a, const struct queue *q, stru
 static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str order,
                             struct str key, struct cold_key *ret)
 {
+    struct cold_key old_name;
+    bool any = false, old = false;
+
     list_each_of (const struct cold_run, r, &e->cold.runs, link) {
-        if (r->d.family == FAMILY_LOCATOR) {
-            cold_key_of_key(ret, queue_name(q), order, key);
-            return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret)));
-        }
+        any = any || r->d.family == FAMILY_LOCATOR;
+        old = old || run_has_old_names(&e->naming, &r->d);
     }
-    return false;
+    if (!any)
+        return false;
+    cold_key_of_key(ret, &e->naming, queue_name(q), order, key);
+    if (!e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret))))
+        return true;
+    if (!old)
+        return false;
+    cold_key_of_key(&old_name, &cold_names_old, queue_name(q), order, key);
+    return e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(&old_name)));
 }
 
 /* The key of an ended job counts while it is held. */
-static bool holds_key(const struct engine *e, const struct cold_item *item, struct str order,
-                      struct str key)
+static bool holds_key(const struct engine *e, const struct cold_item *item, const struct queue *q,
+                      struct str order, struct str key)
 {
     struct job_image image;
     struct job_opts o;
@@ -258,7 +267,7 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
     if (!record_get_job(item->body, &image))
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
-    return str_eq(o.key, key) && str_eq(o.order, order) &&
+    return str_eq(image.queue, queue_name(q)) && str_eq(o.key, key) && str_eq(o.order, order) &&
            (state_is_ahead(image.state) ||
             image.trail.hold_ms > e->now_ms + (MUTANT(e->o.mutant, HOLD_SHORT) ? 60000 : 0)) &&
            is_there_still(e, item, image.seq);
@@ -282,7 +291,7 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
         key_absent(e, queue_name(q), order, key);
     if (answers_key(e->cold.answer, q, order, key)) {
         for (size_t i = 0; i < e->cold.answer->n; i++) {
-            if (!holds_key(e, &e->cold.answer->items[i], order, key))
+            if (!holds_key(e, &e->cold.answer->items[i], q, order, key))
                 continue;
             j = item_give(e, &e->cold.answer->items[i], take, ret_err);
             if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)

@@ -62,10 +62,10 @@ static struct endpoint *endpoint_obtain(struct endpoints *eps, struct str key)
     return p;
 }
 
-void endpoints_init(struct endpoints *eps, uint64_t seed)
+void endpoints_init(struct endpoints *eps, uint64_t seed, struct hash_key key)
 {
     *eps = (struct endpoints){ .random = seed | 1 };
-    named_init(&eps->table);
+    named_init(&eps->table, key);
     list_init(&eps->all);
 }
 

@@ -36,7 +36,7 @@ struct endpoints {
 
 enum endpoint_change { ENDPOINT_SAME, ENDPOINT_OPENED, ENDPOINT_CLOSED };
 
-void endpoints_init(struct endpoints *eps, uint64_t seed);
+void endpoints_init(struct endpoints *eps, uint64_t seed, struct hash_key key);
 void endpoints_fini(struct endpoints *eps);
 
 /* Until when nothing is to be sent there; -1: it may be now. */

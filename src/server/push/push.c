@@ -397,8 +397,9 @@ int push_open(struct server *s)
     }
     p->server = s;
     lists_init(&p->waiting, &p->running);
-    push_shares_init(&p->shares, (uint64_t)s->options.push.max, BYTES_MAX);
-    endpoints_init(&p->endpoints, (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15));
+    push_shares_init(&p->shares, (uint64_t)s->options.push.max, BYTES_MAX, s->hash_key);
+    endpoints_init(&p->endpoints, (uint64_t)time_mono_us() * UINT64_C(0x9e3779b97f4a7c15),
+                   s->hash_key);
     p->wake.data = p;
     uv_timer_init(&s->loop, &p->wake);
     s->pusher = p;

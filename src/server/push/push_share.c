@@ -22,9 +22,9 @@ static bool is_full(const struct push_shares *s, const struct share *x)
     return x->count >= s->count_max || x->bytes >= s->bytes_max;
 }
 
-void push_shares_init(struct push_shares *s, uint64_t count, uint64_t bytes)
+void push_shares_init(struct push_shares *s, uint64_t count, uint64_t bytes, struct hash_key key)
 {
-    named_init(&s->table);
+    named_init(&s->table, key);
     s->count_max = count - count / 2; /* of 1 that is 1 */
     s->bytes_max = bytes - bytes / 2;
 }

@@ -18,7 +18,7 @@ struct push_shares {
 };
 
 /* `count` (from 1) and `bytes` are what all tenants may have together. */
-void push_shares_init(struct push_shares *s, uint64_t count, uint64_t bytes);
+void push_shares_init(struct push_shares *s, uint64_t count, uint64_t bytes, struct hash_key key);
 void push_shares_fini(struct push_shares *s);
 
 bool push_share_is_full(const struct push_shares *s, struct str tenant);

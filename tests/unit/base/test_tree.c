@@ -26,7 +26,7 @@ static struct tree tree;
 static int begin(void **state)
 {
     (void)state;
-    named_init(&names);
+    named_init(&names, (struct hash_key){ 1, 2 });
     tree = (struct tree){ .seed = 7 };
     for (int i = 0; i < THINGS; i++) {
         char text[16];

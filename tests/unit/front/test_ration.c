@@ -19,7 +19,7 @@ static int setup(void **state)
     rate = 2;
     burst = 3;
     told[0] = '\0';
-    rations_init(&r, &rate, &burst);
+    rations_init(&r, &rate, &burst, (struct hash_key){ 1, 2 });
     return 0;
 }
 

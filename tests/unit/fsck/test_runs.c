@@ -361,6 +361,33 @@ static void run_that_is_whole_again_is_told_and_fine(void **state)
     buf_fini(&image);
 }
 
+static struct cold_names naming_of(const struct fixture *x)
+{
+    struct host h = open_host(x);
+    struct cold_names n = *engine_naming(partition_engine(h.p));
+
+    close_host(&h);
+    return n;
+}
+
+/* Each commit that names runs has the secret, too. */
+static void secret_outlives_the_first_commit(void **state)
+{
+    struct fixture *x = *state;
+    struct cold_names before = naming_of(x), after;
+    struct spot first = spot_of(x, "p0000/journal/0000000001", 0);
+
+    assert_true(hash_key_is_set(before.key));
+    smash_log(x, "p0000/journal/0000000001", first.offset + ELEMENT_HEADER,
+              first.span - ELEMENT_HEADER);
+    expect_run(x, check_run, NULL, CHECK_DAMAGED);
+    expect_run(x, repair_run, NULL, CHECK_FINE);
+    expect_run(x, check_run, NULL, CHECK_FINE);
+    after = naming_of(x);
+    assert_true(after.key.a == before.key.a && after.key.b == before.key.b);
+    assert_int_equal(after.first, before.first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +402,7 @@ int main(void)
         TEST(runs_that_no_record_knows_are_harmless),
         TEST(runs_that_no_record_knows_are_kept_when_the_journal_is_damaged),
         TEST(run_that_is_whole_again_is_told_and_fine),
+        TEST(secret_outlives_the_first_commit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

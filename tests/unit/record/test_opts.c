@@ -34,7 +34,7 @@ static void the_longest_keys_are_read(void **state)
     read_keys(KEY_MAX_BYTES, KEY_MAX_BYTES, &key, &order);
     assert_int_equal(key.len, KEY_MAX_BYTES);
     assert_int_equal(order.len, KEY_MAX_BYTES);
-    cold_key_of_key(&k, STR("queue"), order, key);
+    cold_key_of_key(&k, &cold_names_old, STR("queue"), order, key);
 }
 
 /* Buffers of the engine and of the locator have room for KEY_MAX_BYTES. */

@@ -18,7 +18,7 @@ static int64_t now;
 static int setup(void **state)
 {
     (void)state;
-    endpoints_init(&eps, 42);
+    endpoints_init(&eps, 42, (struct hash_key){ 1, 2 });
     now = 1000000;
     return 0;
 }

@@ -58,7 +58,7 @@ static void connections_are_counted_by_address_not_by_port(void **state)
     struct peers ps;
 
     (void)state;
-    peers_init(&ps);
+    peers_init(&ps, (struct hash_key){ 1, 2 });
     assert_int_equal(peers_count(&ps, &a), 0);
     assert_true(peers_add(&ps, &a, PEER_PLAIN) && peers_add(&ps, &again, PEER_PLAIN) &&
                 peers_add(&ps, &b, PEER_PLAIN));
@@ -79,7 +79,7 @@ static void a_network_of_ipv6_is_one_address(void **state)
     struct peers ps;
 
     (void)state;
-    peers_init(&ps);
+    peers_init(&ps, (struct hash_key){ 1, 2 });
     peers_add(&ps, &a, PEER_PLAIN);
     assert_int_equal(peers_count(&ps, &near), 1);
     assert_int_equal(peers_count(&ps, &far), 0);
@@ -93,7 +93,7 @@ static void a_client_by_tls_and_its_link_are_one(void **state)
 
     (void)state;
     tls.tls = true;
-    peers_init(&ps);
+    peers_init(&ps, (struct hash_key){ 1, 2 });
     assert_true(peers_add(&ps, &plain, PEER_PLAIN) && peers_add(&ps, &plain, PEER_LINK) &&
                 peers_add(&ps, &tls, PEER_TLS));
     assert_int_equal(peers_count(&ps, &plain), 2);
@@ -117,7 +117,7 @@ static void many_addresses_leave_nothing_behind(void **state)
     struct peers ps;
 
     (void)state;
-    peers_init(&ps);
+    peers_init(&ps, (struct hash_key){ 1, 2 });
     for (int add = 1; add >= 0; add--) {
         for (uint32_t i = 0; i < 20000; i++) {
             struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(i) };

@@ -22,7 +22,7 @@ static void a_tenant_has_half(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t n = 0;
 
-        push_shares_init(&s, rows[i][0], 1000);
+        push_shares_init(&s, rows[i][0], 1000, (struct hash_key){ 1, 2 });
         while (!push_share_is_full(&s, A)) {
             assert_true(push_share_take(&s, A, 0));
             n++;
@@ -41,7 +41,7 @@ static void a_tenant_has_half(void **state)
 static void and_half_of_the_bytes(void **state)
 {
     (void)state;
-    push_shares_init(&s, 100, 1000);
+    push_shares_init(&s, 100, 1000, (struct hash_key){ 1, 2 });
     assert_true(push_share_take(&s, A, 499));
     assert_false(push_share_is_full(&s, A));
     assert_true(push_share_take(&s, A, 300)); /* the last one may be of any size */

@@ -20,7 +20,7 @@ static int setup(void **state)
     (void)state;
     memset(&server, 0, sizeof(server));
     list_init(&server.resume);
-    accounts_init(&server.accounts);
+    accounts_init(&server.accounts, (struct hash_key){ 1, 2 });
     lists_init(&many.waiting, &many.called, &many.turn);
     lists_init(&few.waiting, &few.called, &few.turn);
     return 0;
