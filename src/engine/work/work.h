@@ -61,6 +61,8 @@ int after_told(struct engine *e, struct job *j, const struct job *ended);
 
 #define TOKEN_COUNTER 40 /* bits of a token below the epoch */
 
+/* Those who wait have to be served again after engine_advance: many jobs were passed over. */
+bool lease_round_is_used_up(const struct engine *e);
 /* Takes a waiter whose time is up off its posts; engine_timeout hands it out. Returns how many
  * posts there were: 1 or more. */
 int waiter_late(struct engine *e, struct waiter *w);
