@@ -56,7 +56,7 @@ struct engine *engine_new(const struct engine_options *o)
     unwell_init(e);
     manifest_init(e);
     batch_init(&e->place.batch);
-    lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.telling,
+    lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.tellers,
                &e->tasks.walks, &e->work.late);
     for (int i = 0; i < HIDDEN_KINDS; i++)
         list_init(&e->place.due[i]);

@@ -47,7 +47,9 @@ struct class *class_obtain(struct engine *e, struct queue *q, unsigned index)
     c->queue = q;
     lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->fed);
     assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
-    return q->classes[index] = c;
+    q->classes[index] = c;
+    standing_count(e, q, pool_size(sizeof(*c)));
+    return c;
 }
 
 void classes_free(struct engine *e, struct queue *q)

@@ -260,10 +260,18 @@ static size_t waiter_size(size_t links)
     return sizeof(struct waiter) + links * sizeof(struct wait_link);
 }
 
+static uint64_t waiter_bytes(const struct waiter *w)
+{
+    return pool_size(waiter_size(w->link_count)) + blob_str(w->worker).len;
+}
+
 /* It no longer waits at its posts. */
 static void waiter_leave(struct engine *e, struct waiter *w)
 {
     wheel_remove(&w->timer);
+    if (w->tenant)
+        standing_count_wait(e, w->tenant, -waiter_bytes(w));
+    w->tenant = NULL;
     for (size_t i = 0; i < w->link_count; i++) {
         struct wait_link *l = &w->links[i];
 
@@ -293,9 +301,12 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
                 struct waiter **ret)
 {
     size_t size = waiter_size(r->queue_count);
-    int err = 0;
-    struct waiter *w = pool_alloc(&e->place.known.pool, size);
+    int err = r->queue_count > 0 ? tenant_refuses_waiter(e, tenant_of(e, NULL, r->queues[0])) : 0;
+    struct waiter *w;
 
+    if (err)
+        return err;
+    w = pool_alloc(&e->place.known.pool, size);
     if (!w)
         return engine_plain(e, BELFRY_NOMEM);
     memset(w, 0, size);
@@ -326,6 +337,9 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
             p->waiters++;
         post_call(e, p);
     }
+    w->tenant = w->link_count > 0 ? tenant_of(e, w->links[0].post->queue, r->queues[0]) : NULL;
+    if (w->tenant)
+        standing_count_wait(e, w->tenant, waiter_bytes(w));
     *ret = w;
     return 0;
 failed:
