@@ -522,7 +522,7 @@ static void leased_verify(const struct engine *e)
 static void check_tenant(const struct tenant *t)
 {
     const struct list *node;
-    uint64_t running = 0, queues = 0;
+    uint64_t running = 0, queues = 0, bytes = 0;
     int64_t pending = 0;
 
     check_sums(t);
@@ -530,6 +530,7 @@ static void check_tenant(const struct tenant *t)
     list_each (node, &t->queues) {
         const struct queue *q = container_of(node, struct queue, of_tenant);
 
+        bytes += q->use == QUEUE_IDLE ? 0 : queue_bytes(q);
         if (q->hidden)
             continue;
         pending += (int64_t)q->jobs[JOB_WAITING] + q->cold[COLD_WAITING];
@@ -543,6 +544,7 @@ static void check_tenant(const struct tenant *t)
     CHECK(pending == t->pending);
     CHECK(running == t->running);
     CHECK(queues == t->queue_total);
+    CHECK(bytes == t->standing.queue_bytes);
     CHECK(t->promised == 0 && t->promised_queues == 0 && t->promised_bytes == 0);
     CHECK(t->kept_bytes >= 0);
 }

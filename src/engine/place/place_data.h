@@ -49,7 +49,8 @@ struct segments {
 /* Queues and tenants: their memory, and their order by name. */
 struct known {
     struct pool pool; /* of queues, tenants, kinds and waiters, with all that belongs to them */
-    struct tree queues; /* all but hidden ones */
+    uint64_t standing_bytes; /* of all tenants, each up to the largest share: see standing.c */
+    struct tree queues;      /* all but hidden ones */
     struct tree tenants;
     uint64_t queues_forgotten;
     uint64_t tenants_forgotten;

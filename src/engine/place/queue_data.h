@@ -128,6 +128,12 @@ struct sums {
     struct gauges gauges;
 };
 
+/* Memory of a tenant that does not go to disk: see standing.c. */
+struct standing {
+    uint64_t queue_bytes; /* of queues that are not idle */
+    uint64_t wait_bytes;  /* of LEASEs that wait */
+};
+
 /* What a tenant has to tell: see task.c. */
 struct telling {
     struct list jobs; /* ended jobs of which others are to be told, by their trails */
@@ -163,6 +169,7 @@ struct tenant {
     uint64_t uses[QUEUE_USES]; /* its queues by their use, without hidden ones */
     struct sums sums;
     struct telling telling;
+    struct standing standing;
     bool pushes_full;       /* the host has as many of its pushes under way as it may have */
     uint32_t segment;       /* the segment of its settings; 0: they are the defaults */
     int64_t quiet_asked_ms; /* when the engine last looked at its quiet hours; -1: never */

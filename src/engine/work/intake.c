@@ -275,6 +275,8 @@ static int schedule_one(struct engine *e, const struct job_spec *s, bool limited
     if (holder)
         return schedule_onto(e, s, holder, ret);
     err = limited ? tenant_refuses(e, q, s->queue) : 0;
+    if (!err && limited)
+        err = tenant_refuses_class(e, q, s);
     return err ? err : schedule_new(e, s, q, ret);
 }
 
@@ -337,6 +339,8 @@ static int check_items(struct engine *e, struct lot *lot, const struct job_spec 
             err = tenant_refuses_job(e, t);
         if (!err && begins)
             err = tenant_refuses_queue(e, q, specs[i].queue);
+        if (!err && !taken)
+            err = tenant_refuses_class(e, q, &specs[i]);
         int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
         if (!err)
             err = tenant_refuses_bytes(e, t, needs);
