@@ -431,7 +431,7 @@ def test_a_tenant_is_shown_with_counts_and_settings(b, q, mine):
     assert 0 < leased < 2000
     assert shown == {
         "tenant": mine, "pending": 2, "running": 1, "leased_bytes": leased, "queue_bytes": shown["queue_bytes"],
-        "queue_bytes_share": shown["queue_bytes_share"], "kept_bytes": shown["kept_bytes"], "queues": 2, "used_queues": 2, "recurrences": 0,
+        "kept_bytes": shown["kept_bytes"], "queues": 2, "used_queues": 2, "recurrences": 0,
         "weight": 1, "maintenance": False,
         "max_pending": 0, "max_running": 0, "rate": None, "quiet": None, "tz": None, "spread_ms": 0, "max_queues": 10000,
         "max_recurrences": 10000, "max_connections": 0, "requests": 0, "max_bytes": 0, "max_streams": 0, "max_leased": 0,
@@ -440,7 +440,7 @@ def test_a_tenant_is_shown_with_counts_and_settings(b, q, mine):
     after = b.call("TENANT", mine, "MAX_RUNNING", 7, "MAX_PENDING", 8, "MAINTENANCE", "yes")
     assert after == {
         "tenant": mine, "pending": 2, "running": 1, "leased_bytes": leased, "queue_bytes": shown["queue_bytes"],
-        "queue_bytes_share": shown["queue_bytes_share"], "kept_bytes": shown["kept_bytes"], "queues": 2, "used_queues": 2, "recurrences": 0,
+        "kept_bytes": shown["kept_bytes"], "queues": 2, "used_queues": 2, "recurrences": 0,
         "weight": 1000, "maintenance": True,
         "max_pending": 8, "max_running": 7, "rate": "1000000/1d", "quiet": None, "tz": None, "spread_ms": 0,
         "max_queues": 10000, "max_recurrences": 10000, "max_connections": 0, "requests": 0, "max_bytes": 0, "max_streams": 0, "max_leased": 0,
