@@ -140,6 +140,11 @@ void hist_add_both(struct pool *p, struct hist **a, struct hist **b, int64_t val
     count(*b, v, place);
 }
 
+size_t hist_bytes(const struct hist *h)
+{
+    return h ? pool_size(size_of(h)) : 0;
+}
+
 void hist_free_few(struct pool *p, struct hist *h)
 {
     if (h)

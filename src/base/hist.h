@@ -11,6 +11,7 @@
 #define BASE_HIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct pool;
@@ -35,6 +36,8 @@ bool hist_add_few(struct pool *p, struct hist **h, int64_t value);
 /* Adds the value to both, as hist_add_few does. */
 void hist_add_both(struct pool *p, struct hist **a, struct hist **b, int64_t value);
 void hist_free_few(struct pool *p, struct hist *h); /* accepts NULL */
+/* The memory that it takes; 0 for NULL. */
+size_t hist_bytes(const struct hist *h);
 
 /* The first one is whole. */
 void hist_merge(struct hist *h, const struct hist *other);

@@ -56,7 +56,7 @@ struct engine *engine_new(const struct engine_options *o)
     unwell_init(e);
     manifest_init(e);
     batch_init(&e->place.batch);
-    lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.telling,
+    lists_init(&e->place.leased, &e->place.arrived, &e->place.turns.lulls, &e->place.tellers,
                &e->tasks.walks, &e->work.late);
     for (int i = 0; i < HIDDEN_KINDS; i++)
         list_init(&e->place.due[i]);
@@ -222,6 +222,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     struct timer *t;
     int budget = FIRE_SLICE, expiries = FIRE_SLICE, calls = FIRE_SLICE;
 
+    e->work.round = (struct lease_round){ 0 };
     if (wall_ms < e->now_ms - STANDSTILL_MS) {
         e->now_ms = wall_ms;
         for (int i = 0; i < WALL_WHEELS; i++)
@@ -272,6 +273,8 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
         wall = e->now_ms;
     if (!list_empty(&e->place.turns.dispatch) && slow_start_wake(e) < mono)
         mono = slow_start_wake(e);
+    if (lease_round_is_used_up(e)) /* jobs are left that quiet hours put off */
+        mono = e->mono_ms;
     *ret_wall_ms = load < wall ? load : wall;
     *ret_mono_ms = bulk < mono ? bulk : mono;
 }

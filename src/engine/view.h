@@ -73,6 +73,8 @@ struct tenant_view {
     uint64_t pending; /* jobs that have not ended */
     uint64_t running;
     uint64_t leased_bytes; /* memory of its leased jobs */
+    uint64_t queue_bytes;  /* memory of its queues, and of its LEASEs that wait */
+    uint64_t queue_share;  /* at which it gets no more of it */
     uint64_t kept_bytes;   /* those that max_bytes counts */
     uint64_t queues;
     uint64_t used_queues; /* those that max_queues counts */

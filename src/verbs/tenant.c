@@ -23,7 +23,7 @@ static const struct shape_field setting_fields[] = {
 #define OF struct tenant_view
 const struct shape_field tenant_fields[] = {
     SHOW_TEXT("tenant", name), SHOW_INT("pending", pending), SHOW_INT("running", running),
-    SHOW_SIZE("leased_bytes", leased_bytes), SHOW_SIZE("kept_bytes", kept_bytes), SHOW_INT("queues", queues), SHOW_INT("used_queues", used_queues),
+    SHOW_SIZE("leased_bytes", leased_bytes), SHOW_SIZE("queue_bytes", queue_bytes), SHOW_SIZE("kept_bytes", kept_bytes), SHOW_INT("queues", queues), SHOW_INT("used_queues", used_queues),
     SHOW_INT("recurrences", recurrences), SHOW_PART(settings, struct tenant_settings, setting_fields),
     SHOW_MOMENT("quiet_until_ms", quiet_until_ms, OR_NULL), { 0 },
 };

@@ -372,12 +372,12 @@ static size_t length(const struct list *head)
 }
 
 /* Ended jobs of a queue that others are to be told of: they are in no list of it. */
-static size_t telling(const struct engine *e, const struct queue *q, bool dead)
+static size_t telling(const struct queue *q, bool dead)
 {
     const struct list *node;
     size_t n = 0;
 
-    list_each (node, &e->place.telling) {
+    list_each (node, &q->tenant->telling.jobs) {
         const struct job *j = container_of(node, struct trail, link)->job;
 
         n += j->queue == q && (j->state == JOB_DEAD) == dead;
@@ -456,8 +456,8 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
     CHECK(q->cold_kept == q->cold_bytes || q->cold_kept == cold * (int64_t)JOB_KEPT_BYTES);
     r->kept_bytes += is_kept(q) ? q->cold_kept : 0;
     if (!e->place.batch.active && !q->hidden) {
-        CHECK(length(&q->dead) + telling(e, q, true) == q->jobs[JOB_DEAD]);
-        CHECK(length(&q->past) + length(&q->past_keyed) + telling(e, q, false) ==
+        CHECK(length(&q->dead) + telling(q, true) == q->jobs[JOB_DEAD]);
+        CHECK(length(&q->past) + length(&q->past_keyed) + telling(q, false) ==
               q->jobs[JOB_DONE] + q->jobs[JOB_CANCELLED] + q->jobs[JOB_EXPIRED]);
     }
     CHECK(length(&q->post.waits) == q->post.waiters);
@@ -524,7 +524,7 @@ static void leased_verify(const struct engine *e)
 static void check_tenant(const struct tenant *t)
 {
     const struct list *node;
-    uint64_t running = 0, queues = 0;
+    uint64_t running = 0, queues = 0, bytes = 0;
     int64_t pending = 0;
 
     check_sums(t);
@@ -532,6 +532,7 @@ static void check_tenant(const struct tenant *t)
     list_each (node, &t->queues) {
         const struct queue *q = container_of(node, struct queue, of_tenant);
 
+        bytes += q->use == QUEUE_IDLE ? 0 : queue_bytes(q);
         if (q->hidden)
             continue;
         pending += (int64_t)q->jobs[JOB_WAITING] + q->cold[COLD_WAITING];
@@ -545,6 +546,7 @@ static void check_tenant(const struct tenant *t)
     CHECK(pending == t->pending);
     CHECK(running == t->running);
     CHECK(queues == t->queue_total);
+    CHECK(bytes == t->standing.queue_bytes);
     CHECK(t->promised == 0 && t->promised_queues == 0 && t->promised_bytes == 0);
     CHECK(t->kept_bytes >= 0);
 }
@@ -554,6 +556,7 @@ void engine_verify(const struct engine *e)
     struct recount c = { .e = e };
     uint64_t sums[JOB_STATE_COUNT] = { 0 }, memory_bytes = 0;
     const struct list *node;
+    size_t untold = 0;
 
     table_each_stripe(&e->place.jobs, 0, 0, check_job, &c);
     list_each (node, &e->place.queues)
@@ -578,6 +581,8 @@ void engine_verify(const struct engine *e)
         check_tenant(t);
         c.kept_bytes -= t->kept_bytes;
         memory_bytes += t->memory_bytes;
+        untold += length(&t->telling.jobs);
+        CHECK(list_empty(&t->telling.jobs) == list_empty(&t->telling.link));
     }
     CHECK(c.kept_bytes == 0);
     for (int i = 0; i < WHERES; i++)
@@ -591,7 +596,7 @@ void engine_verify(const struct engine *e)
     CHECK(e->cold.graves.count == length(&e->cold.grave_list));
     CHECK(c.live_bytes == e->place.live_bytes);
     CHECK(length(&e->place.leased) == e->place.states[JOB_LEASED]);
-    CHECK(length(&e->place.telling) == e->place.untold);
+    CHECK(untold == e->place.untold);
 }
 
 uint64_t engine_pick_steps(const struct engine *e)

@@ -18,7 +18,6 @@ struct log {
     bool whole;     /* records belong into one commit until commit_end */
     bool listening; /* the host is told of events */
     struct token_set tokens;
-    uint64_t tell_seq; /* the ended job of which others are being told; 0: none */
 };
 
 #endif

@@ -18,6 +18,8 @@
     X(LEASED, 1, 2, "what tenants share for leased jobs: each as much as it leaves")         \
     X(LEASED_ALL, 9, 16, "what leased jobs may take, of all tenants together")               \
     X(LEASED_LEAST, 1, 1024, "what a tenant's leased jobs may take though nothing is left")  \
+    X(STANDING, 3, 4, "what tenants share for queues and LEASEs that wait")                  \
+    X(STANDING_LEAST, 1, 1024, "what those of a tenant may take though nothing is left")     \
     X(ASIDES, 1, 32, "what is known of lanes that have jobs aside")                          \
     X(BACK, 1, 16, "jobs that are aside again and stay in memory")                           \
     X(FULL, 7, 16, "when so much is used, jobs go to disk")                                  \
@@ -32,6 +34,9 @@
     X(GRAVES_FULL, 1, 2, "so many graves are too many: on a full disk they cannot go there") \
     X(LOAD, 1, 16, "what is loaded at one time")                                             \
     X(UNLOAD, 1, 2, "while tails are larger, nothing is loaded by due time")
+
+/* Bytes of queues, tenants and waiters that the account leaves out: what idle queues may take. */
+#define KNOWN_FREE (4u << 20)
 
 enum share {
 #define SHARE_ENUM(name, parts, of, what) SHARE_##name,

@@ -48,7 +48,9 @@ struct class *class_obtain(struct engine *e, struct queue *q, unsigned index)
     lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->waits, &c->fed,
                &c->source);
     assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
-    return q->classes[index] = c;
+    q->classes[index] = c;
+    standing_count(e, q, pool_size(sizeof(*c)));
+    return c;
 }
 
 void classes_free(struct engine *e, struct queue *q)

@@ -223,7 +223,11 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
     struct queue *q = j->queue;
 
     if (j->trail->flags & TRAIL_TELLING) {
-        list_append(&e->place.telling, &j->trail->link);
+        struct telling *t = &q->tenant->telling;
+
+        list_append(&t->jobs, &j->trail->link);
+        if (list_empty(&t->link))
+            list_append(&e->place.tellers, &t->link);
         e->place.untold++;
         return;
     }
@@ -461,10 +465,13 @@ void job_unplace(struct engine *e, struct job *j)
         list_remove(&j->trail->timer.link);
     if (!state_is_ahead(j->state))
         list_remove(&j->trail->link);
-    if (state_is_ended(j->state) && j->trail->flags & TRAIL_TELLING)
+    if (state_is_ended(j->state) && j->trail->flags & TRAIL_TELLING) {
         e->place.untold--;
-    else if (state_is_ended(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms)
+        if (list_empty(&q->tenant->telling.jobs))
+            list_remove(&q->tenant->telling.link);
+    } else if (state_is_ended(j->state) && j->state != JOB_DEAD && !j->trail->hold_ms) {
         past_count(e, q, j, false);
+    }
     j->where = WHERE_NONE;
     j->fed = 0;
     j->near = 0;

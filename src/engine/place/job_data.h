@@ -84,7 +84,7 @@ struct ear {
       "aside, which goes to FAMILY_ASIDE")                                                \
     X(LEASED, JOB_BIT(LEASED), 0, "place.leased, and WHEEL_LEASES: both by the trail")    \
     X(PAST, JOB_ENDED, FAMILY_PAST,                                                       \
-      "queue.past, .past_keyed or .dead, which go to FAMILY_KEPT; or place.telling")      \
+      "queue.past, .past_keyed or .dead, which go to FAMILY_KEPT; or tenant.telling")     \
     X(TASK, JOB_BIT(READY), 0, "place.due of its kind of hidden queue")                   \
     X(OWNS_LANE, JOB_BIT(SCHEDULED) | JOB_BIT(READY), 0,                                  \
       "WHEEL_MOMENTS until its next attempt is due; its lane")
@@ -109,7 +109,7 @@ struct trail {
     struct timer timer; /* leased: the end of the lease, in WHEEL_LEASES; ahead: in WHEEL_EXPIRIES,
                            if the job can expire */
     struct list link; /* leased: in place.leased; ended: in queue.past, .past_keyed or .dead, or in
-                         place.telling */
+                         tenant.telling */
     struct job *job;
     uint64_t token;
     int64_t start_ms;

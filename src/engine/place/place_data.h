@@ -8,6 +8,7 @@
 #include "engine/place/job_data.h"
 #include "engine/place/lane_data.h"
 #include "engine/place/queue_data.h"
+#include "engine/place/waiter_data.h"
 
 /* The lanes that have jobs aside. */
 struct asides {
@@ -48,8 +49,9 @@ struct segments {
 
 /* Queues and tenants: their memory, and their order by name. */
 struct known {
-    struct pool pool;   /* of queues, tenants, kinds and waiters, with all that belongs to them */
-    struct tree queues; /* all but hidden ones */
+    struct pool pool; /* of queues, tenants, kinds and waiters, with all that belongs to them */
+    uint64_t standing_bytes; /* of all tenants, each up to the largest share: see standing.c */
+    struct tree queues;      /* all but hidden ones */
     struct tree tenants;
     uint64_t queues_forgotten;
     uint64_t tenants_forgotten;
@@ -89,8 +91,8 @@ struct place {
     struct turns turns;
     struct list leased;
     struct leases leases;
-    struct list telling;           /* ended jobs of which others are to be told, by their trails */
-    uint64_t untold;               /* how many they are */
+    struct list tellers; /* tenants that have ended jobs of which others are to be told, in turn */
+    uint64_t untold;     /* how many such jobs there are */
     struct list due[HIDDEN_KINDS]; /* jobs of hidden queues whose time has come, by their timers */
     uint64_t states[JOB_STATE_COUNT];
     uint64_t bytes[WHERES]; /* of jobs, by their places */

@@ -54,6 +54,11 @@ static size_t own_size(const struct queue_settings *s)
            s->push.secrets.len;
 }
 
+size_t queue_settings_bytes(const struct queue_settings *s)
+{
+    return s == &queue_defaults ? 0 : pool_size(own_size(s));
+}
+
 static void own_free(struct engine *e, const struct queue_settings *s)
 {
     if (s != &queue_defaults)
@@ -79,6 +84,7 @@ int queue_settings_set(struct engine *e, struct queue *q, const struct queue_set
         own->s.push.secrets = keep(&at, s->push.secrets);
     }
     q->settings = own ? &own->s : &queue_defaults;
+    standing_count(e, q, queue_settings_bytes(q->settings) - queue_settings_bytes(old));
     own_free(e, old);
     return 0;
 }

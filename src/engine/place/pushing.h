@@ -8,6 +8,8 @@
 
 /* The queue gets these settings, in memory of its own unless they are the defaults. NOMEM. */
 int queue_settings_set(struct engine *e, struct queue *q, const struct queue_settings *s);
+/* The memory of settings that are not the defaults. */
+size_t queue_settings_bytes(const struct queue_settings *s);
 void queue_settings_fini(struct engine *e, struct queue *q);
 static inline bool queue_pushes(const struct queue *q)
 {

@@ -3,11 +3,11 @@
 
 #include <assert.h>
 
+#include "engine/place/budget.h"
 #include "engine/place/pushing.h"
 #include "record/name.h"
 
 #define IDLE_QUEUES 1000
-#define KNOWN_FREE  (4u << 20) /* bytes that the account leaves out: what idle queues may take */
 
 struct queue *queue_find(const struct engine *e, struct str name)
 {
@@ -30,6 +30,7 @@ static void queue_forget(struct engine *e, struct queue *q)
 {
     if (e->place.recent == q)
         e->place.recent = NULL;
+    standing_count(e, q, -queue_bytes(q));
     table_remove(&e->place.names, &q->by_name.node);
     list_remove(&q->link);
     list_remove(&q->post.dispatch);
@@ -136,6 +137,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     list_append(&e->place.queues, &q->link);
     e->place.queue_total++;
     e->place.hidden_total += q->hidden != HIDDEN_NONE;
+    standing_count(e, q, queue_bytes(q));
     return q;
 }
 
@@ -164,7 +166,11 @@ void queue_settle(struct engine *e, struct queue *q)
     if (use == before)
         return;
     assert(use != QUEUE_IDLE || q->offered == 0);
+    if (use == QUEUE_IDLE)
+        standing_count(e, q, -queue_bytes(q));
     q->use = use;
+    if (before == QUEUE_IDLE)
+        standing_count(e, q, queue_bytes(q));
     if (!q->hidden) {
         assert(q->tenant->uses[before] > 0);
         q->tenant->uses[before]--;

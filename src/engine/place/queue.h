@@ -17,7 +17,7 @@
 /* Adds a value to a histogram of the queue, and of its tenant. If memory is short, a figure is
  * missing, and jobs go on. */
 #define GAUGE(e, q, name, ms) \
-    hist_add_both(&(e)->place.known.pool, &(q)->gauges.name, &(q)->tenant->sums.gauges.name, (ms))
+    gauge_add((e), (q), &(q)->gauges.name, &(q)->tenant->sums.gauges.name, (ms))
 
 void queues_init(struct engine *e);
 /* The queue behind this one, or the first behind NULL: queues in use, then idle ones. NULL: no
@@ -114,6 +114,19 @@ void leased_leave(struct engine *e, struct tenant *t);
 void leased_settle(struct engine *e, struct tenant *t);
 /* A lease ended: tenants that waited for memory may go on. */
 void leased_ebb(struct engine *e);
+
+/* ---- standing.c: the memory of queues and of LEASEs that wait ---- */
+
+uint64_t queue_bytes(const struct queue *q);
+/* The bytes of a queue, or of LEASEs of a tenant that wait, grow by so many, or shrink. */
+void standing_count(struct engine *e, const struct queue *q, uint64_t bytes);
+void standing_count_wait(struct engine *e, struct tenant *t, uint64_t bytes);
+uint64_t standing_bytes(const struct tenant *t);
+/* The bytes at which the tenant gets no further queue, and none of its LEASEs waits. */
+uint64_t standing_share(const struct engine *e, const struct tenant *t);
+bool standing_is_full(const struct engine *e, const struct tenant *t);
+void gauge_add(struct engine *e, const struct queue *q, struct hist **of_queue,
+               struct hist **of_tenant, int64_t ms);
 
 /* ---- tenant.c: tenants, kinds, and the posts where workers wait ---- */
 

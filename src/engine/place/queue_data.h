@@ -132,6 +132,20 @@ struct sums {
     struct gauges gauges;
 };
 
+/* Memory of a tenant that does not go to disk: see standing.c. */
+struct standing {
+    uint64_t queue_bytes; /* of queues that are not idle */
+    uint64_t wait_bytes;  /* of LEASEs that wait */
+};
+
+/* What a tenant has to tell: see task.c. */
+struct telling {
+    struct list jobs; /* ended jobs of which others are to be told, by their trails */
+    struct list link; /* in place.tellers, if there are any */
+    uint64_t seq;     /* the one of which others are being told; 0: none */
+    size_t next;      /* the listener of it that is told next */
+};
+
 /* See turn.c. */
 struct tenant {
     struct named by_name;
@@ -159,6 +173,8 @@ struct tenant {
     uint64_t queue_total;
     uint64_t uses[QUEUE_USES]; /* its queues by their use, without hidden ones */
     struct sums sums;
+    struct telling telling;
+    struct standing standing;
     bool pushes_full;       /* the host has as many of its pushes under way as it may have */
     uint32_t segment;       /* the segment of its settings; 0: they are the defaults */
     int64_t quiet_asked_ms; /* when the engine last looked at its quiet hours; -1: never */
@@ -231,22 +247,5 @@ static inline struct str tenant_name(const struct tenant *t)
 {
     return t->by_name.name;
 }
-
-struct wait_link {
-    struct list link;
-    struct post *post;
-    struct waiter *waiter;
-};
-
-struct waiter {
-    struct timer timer; /* in WHEEL_WAITS */
-    int64_t since_ms;   /* on the monotonic clock */
-    void *owner;
-    size_t count;
-    int64_t for_ms;
-    struct blob *worker;
-    size_t link_count;
-    struct wait_link links[];
-};
 
 #endif

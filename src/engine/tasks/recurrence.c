@@ -19,7 +19,9 @@
 
 #define REVISE_MIN   32   /* A record that saves fewer bytes of the payload is not worth it. */
 #define DECIDE_SLICE 1000 /* nominal times in one step */
-#define DECIDE_COST  5000 /* of the rule in one step; a single search may take more */
+#define DECIDE_COST                                                              \
+    5000 /* of the rule in one step; the last search of it may take as much more \
+             as those of a request */
 
 /* ---- The job of a recurrence ---- */
 
@@ -219,7 +221,7 @@ static int make_queued(struct engine *e, const struct job *j, struct recurrence 
                        const struct recur *rule, bool *ret_made)
 {
     struct queue_range *first = &r->ranges[0];
-    struct recur_state state = { 0 };
+    struct recur_state state = { .most = RECUR_COST_MAX };
     int err = make_or_skip(e, j, r, first->from_ms, ret_made);
 
     if (err)
@@ -230,7 +232,8 @@ static int make_queued(struct engine *e, const struct job *j, struct recurrence 
         r->state.cost += state.cost;
         if (first->from_ms >= 0 && first->from_ms <= first->upto_ms)
             return 0;
-        /* The zone has changed since they were queued: their times are not known any more. */
+        /* The zone has changed since they were queued, or the rule is too costly to search: their
+         * times are not known any more. */
         ledger_skip(r, first->upto_ms, first->upto_ms, first->n, LEDGER_MISSED);
         r->queued -= first->n;
     }
@@ -340,6 +343,7 @@ static int fire_some(struct engine *e, const struct job *j, struct recurrence *r
     uint64_t missed = count_missed(r), skipped = count_skipped(r);
     int err = 0;
 
+    r->state.most = DECIDE_COST + RECUR_COST_MAX;
     for (int i = 0; i < DECIDE_SLICE && r->state.cost < DECIDE_COST && !made && !err &&
                     wake_ms(r) <= e->now_ms;
          i++)

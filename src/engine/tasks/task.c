@@ -10,6 +10,9 @@
  * it was done before. A step that needs a job on disk answers COLD like a request, and is made
  * again when the job is there. Telling and recurrences take turns. A bulk has its turn when they
  * have nothing to do, or have done much.
+ *
+ * Tenants take turns in telling. A turn ends with a slice, or with a listener that came from disk.
+ * So a tenant waits for one such listener of each other tenant, however many those have.
  */
 #include <assert.h>
 
@@ -56,31 +59,46 @@ static int tell_one(struct engine *e, const struct job *ended, struct job_id id)
     return j->queue->hidden ? recurrence_told(e, j, ended) : after_told(e, j, ended);
 }
 
-static int tell_some(struct engine *e)
+/* Tells some of the listeners of a tenant's first ended job. 1, or an error. */
+static int tell_slice(struct engine *e, struct telling *t)
 {
-    struct job *ended = container_of(e->place.telling.next, struct trail, link)->job;
+    struct job *ended = container_of(t->jobs.next, struct trail, link)->job;
+    uint64_t from_bytes = e->log.bytes;
     struct job_id id;
 
     assert(state_is_ended(ended->state) && ended->trail->flags & TRAIL_TELLING);
-    if (e->log.tell_seq != ended->seq)
-        e->tasks.tell_next = 0;
-    e->log.tell_seq = ended->seq;
-    uint64_t from_bytes = e->log.bytes;
+    if (t->seq != ended->seq)
+        t->next = 0;
+    t->seq = ended->seq;
     for (int i = 0; i < engine_slice(e, TELL_SLICE) && e->log.bytes - from_bytes < TELL_BYTES;
          i++) {
         int err;
 
-        if (!listener_of(ended, e->tasks.tell_next, &id)) {
-            e->log.tell_seq = 0;
+        if (!listener_of(ended, t->next, &id)) {
+            t->seq = 0;
             err = emit_told(e, &(struct told_record){ ended->seq });
             return err ? err : 1;
         }
         err = MUTANT(e->o.mutant, UNTOLD) ? 0 : tell_one(e, ended, id);
+        if (err == BELFRY_COLD && i > 0 && e->place.tellers.next != e->place.tellers.prev)
+            return 1; /* the next tenant has its turn first */
+        e->tasks.tell_asks = err == BELFRY_COLD ? ended->seq : 0;
         if (err)
             return err;
-        e->tasks.tell_next++;
+        t->next++;
     }
     return 1;
+}
+
+/* The tenant whose turn it is tells some. It stays the first while it waits for a job on disk. */
+static int tell_some(struct engine *e)
+{
+    struct telling *t = container_of(e->place.tellers.next, struct telling, link);
+    int done = tell_slice(e, t);
+
+    if (done > 0 && !list_empty(&t->link))
+        list_move(&e->place.tellers, &t->link);
+    return done;
 }
 
 /* Telling and recurrences take turns. A step that answered COLD comes first when the answer is
@@ -90,7 +108,7 @@ static int small_step(struct engine *e)
     bool fires = !list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new;
     int done;
 
-    if (!list_empty(&e->place.telling) && (e->tasks.tell_turn || !fires)) {
+    if (!list_empty(&e->place.tellers) && (e->tasks.tell_turn || !fires)) {
         done = tell_some(e);
         e->tasks.tell_turn = done == BELFRY_COLD;
         return done;
@@ -104,7 +122,7 @@ static int small_step(struct engine *e)
 /* Whether listeners are to be told, or recurrences to be fired. */
 static bool small_waits(const struct engine *e)
 {
-    return !list_empty(&e->place.telling) ||
+    return !list_empty(&e->place.tellers) ||
            (!list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new);
 }
 
@@ -143,8 +161,11 @@ int engine_task(struct engine *e)
 
 void engine_task_skip(struct engine *e)
 {
-    if (e->tasks.bulk_asks)
+    if (e->tasks.bulk_asks) {
         bulk_skip(e);
-    else if (!list_empty(&e->place.telling))
-        e->tasks.tell_next++;
+    } else if (!list_empty(&e->place.tellers)) {
+        struct telling *t = container_of(e->place.tellers.next, struct telling, link);
+
+        t->next += t->seq == e->tasks.tell_asks;
+    }
 }

@@ -11,7 +11,7 @@ struct tasks {
     int64_t bulk_rest_ms;   /* monotonic: no bulk goes on before */
     unsigned small_steps;   /* steps taken since a bulk had its turn */
     bool tell_turn;         /* telling comes before recurrences */
-    size_t tell_next;       /* the listener of log.tell_seq that is told next */
+    uint64_t tell_asks;     /* the ended job whose telling answered COLD; 0: none */
     uint64_t audit_dropped; /* entries of the audit log that went before their time */
     bool pressed;           /* memory or journal has no room for the records of bulks: they wait */
 };

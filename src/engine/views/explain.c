@@ -165,8 +165,17 @@ static void explain_waiting(const struct engine *e, const struct job *j, struct 
     while (job_opt_next(&r, &o))
         if (o.type == OPT_AFTER && n++ == 0)
             first = (struct job_id){ o.number, e->o.partition, o.seq };
+    const struct job *parent = job_find(e, first.seq);
+
     id_format(first, id);
     explain_as(x, REASON_PARENT, -1, "");
+    if (parent && state_is_ended(parent->state)) {
+        snprintf(x->why, sizeof(x->why),
+                 "job %.*s, for which it waits, has ended: the server tells those who wait for it, "
+                 "one after the other",
+                 ID_TEXT, id);
+        return;
+    }
     snprintf(x->why, sizeof(x->why), "it waits for %zu other job%s to be done: %.*s%s", n,
              n == 1 ? "" : "s", ID_TEXT, id, n > 1 ? " and others" : "");
 }

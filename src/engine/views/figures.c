@@ -104,6 +104,8 @@ static void tenant_view_of(const struct engine *e, struct tenant *t, struct tena
         .pending = (uint64_t)t->pending,
         .running = t->running,
         .leased_bytes = t->leased_bytes,
+        .queue_bytes = standing_bytes(t),
+        .queue_share = standing_share(e, t),
         .kept_bytes = (uint64_t)t->kept_bytes,
         .queues = t->queue_total,
         .used_queues = t->uses[QUEUE_USED],

@@ -10,6 +10,7 @@
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
+#include "engine/work/lot.h"
 #include "record/backoff.h"
 #include "record/name.h"
 #include "record/opts.h"
@@ -277,23 +278,14 @@ static int schedule_one(struct engine *e, const struct job_spec *s, bool limited
     if (holder)
         return schedule_onto(e, s, holder, ret);
     err = limited ? tenant_refuses(e, q, s->queue) : 0;
+    if (!err && limited)
+        err = tenant_refuses_class(e, q, s);
     return err ? err : schedule_new(e, s, q, ret);
 }
 
 int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
 {
     return schedule_one(e, s, true, ret);
-}
-
-/* The earlier item of the batch with the key of item i, or NULL. That item will have the key when
- * item i is scheduled. */
-static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
-{
-    for (size_t k = 0; specs[i].key.len > 0 && k < i; k++)
-        if (str_eq(specs[k].key, specs[i].key) && str_eq(specs[k].queue, specs[i].queue) &&
-            str_eq(specs[k].order, specs[i].order))
-            return &specs[k];
-    return NULL;
 }
 
 /* Bytes that item i takes; `earlier` is the item whose job it meets, if it is no holder. */
@@ -308,17 +300,6 @@ static int64_t item_needs(struct engine *e, const struct job_spec *s, const stru
                   : (int64_t)s->payload.len - (int64_t)earlier->payload.len;
 }
 
-/* Whether item i is the first job of its queue. */
-static bool begins_queue(const struct queue *q, const struct job_spec *specs, size_t i)
-{
-    if (q && q->use == QUEUE_USED)
-        return false;
-    for (size_t k = 0; k < i; k++)
-        if (str_eq(specs[k].queue, specs[i].queue))
-            return false;
-    return true;
-}
-
 /* Checks AFTER of an item whose key an earlier item may free, so that it makes a job after all. The
  * jobs that it would wait for come to memory. A job that is gone is no error: its key may stay. */
 static int check_freed(struct engine *e, const struct job_spec *s)
@@ -331,16 +312,18 @@ static int check_freed(struct engine *e, const struct job_spec *s)
 }
 
 /* Whether all could be scheduled, one after the other, each with the jobs that it would meet. */
-static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
+static int check_items(struct engine *e, struct lot *lot, const struct job_spec *specs, size_t n,
+                       size_t *ret_at)
 {
     for (size_t i = 0; i < n; i++) {
         struct queue *q;
         struct job *holder;
         int err = schedule_check(e, &specs[i], true, &q, &holder);
         struct tenant *t = tenant_of(e, q, specs[i].queue);
-        const struct job_spec *earlier = earlier_of(specs, i);
+        const struct job_spec *earlier = lot_same_key(lot, i);
         bool again = earlier, taken = holder || again;
-        bool begins = !taken && begins_queue(q, specs, i);
+        bool first = !lot_same_queue(lot, i),
+             begins = !taken && first && !(q && q->use == QUEUE_USED);
 
         *ret_at = i;
         if (!err && holder && again && specs[i].if_exists != IFEXISTS_REJECT)
@@ -351,6 +334,8 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
             err = tenant_refuses_job(e, t);
         if (!err && begins)
             err = tenant_refuses_queue(e, q, specs[i].queue);
+        if (!err && !taken)
+            err = tenant_refuses_class(e, q, &specs[i]);
         int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
         if (!err)
             err = tenant_refuses_bytes(e, t, needs);
@@ -367,6 +352,18 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
             t->promised_bytes += needs;
     }
     return 0;
+}
+
+static int check_all(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
+{
+    struct lot lot;
+
+    *ret_at = 0;
+    if (lot_init(&lot, e->o.seed, specs, n) < 0)
+        return engine_plain(e, BELFRY_NOMEM);
+    int err = check_items(e, &lot, specs, n, ret_at);
+    lot_fini(&lot);
+    return err;
 }
 
 static void promise_nothing(struct engine *e, const struct job_spec *specs, size_t n)

@@ -17,8 +17,11 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-/* Jobs that one request may expire or defer. After that it finds nothing, and the next goes on. */
-#define PASSED_OVER_MAX 5000
+/* Jobs that one request may expire or defer. After that it finds nothing, and the next goes on.
+ * Serving those who wait may pass over as many between two calls of engine_advance. After that it
+ * gives only what it need not look for. */
+#define PASSED_OVER_MAX 2500
+#define LOOKS_MAX       5000 /* queues that serving may then look at in vain */
 
 struct taker {
     int64_t for_ms;
@@ -133,18 +136,19 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
     return best;
 }
 
-/* 0: the job may be given out. 1: it has expired, or quiet hours put it off. Else an error. */
-static int pass_over(struct engine *e, struct job *j)
+/* 0: the job may be given out. 1: it has expired, or quiet hours put it off. BUSY: it would have
+ * to, but as many were passed over as may be. Else an error. */
+static int pass_over(struct engine *e, struct job *j, size_t *passed)
 {
-    int64_t quiet;
-    int err = 0;
+    bool over = job_is_over(e, j); /* its timer has not been looked at yet */
+    int64_t quiet = over ? -1 : job_quiet_until(e, j);
 
-    if (job_is_over(e, j)) /* its timer has not been looked at yet */
-        err = job_expire(e, j);
-    else if ((quiet = job_quiet_until(e, j)) >= 0)
-        err = job_defer(e, j, quiet);
-    else
+    if (!over && quiet < 0)
         return 0;
+    if (*passed >= PASSED_OVER_MAX)
+        return BELFRY_BUSY;
+    ++*passed;
+    int err = over ? job_expire(e, j) : job_defer(e, j, quiet);
     return err ? err : 1;
 }
 
@@ -164,10 +168,11 @@ static void count_wait(struct engine *e, struct job *const *jobs, size_t n, int6
     }
 }
 
+/* *passed counts the jobs that were passed over. */
 static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, size_t count,
-                         const struct taker *t, struct job **ret)
+                         const struct taker *t, size_t *passed, struct job **ret)
 {
-    size_t taken = 0, bytes = 0, passed_over = 0;
+    size_t taken = 0, bytes = 0;
     bool in_turn = false;
 
     while (taken < count && bytes < LEASE_BYTES_MAX) {
@@ -175,11 +180,11 @@ static size_t lease_some(struct engine *e, struct post *const *posts, size_t n, 
 
         if (!j)
             break;
-        int passed = pass_over(e, j);
+        int over = pass_over(e, j, passed);
 
-        if (passed < 0 || (passed > 0 && ++passed_over > PASSED_OVER_MAX))
+        if (over < 0)
             break;
-        if (passed > 0)
+        if (over > 0)
             continue;
         if (lease_one(e, j, t) < 0)
             break;
@@ -210,6 +215,7 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
 {
     struct post *posts[LEASE_QUEUES_MAX];
     struct taker t = { r->for_ms, r->worker };
+    size_t passed = 0;
 
     assert(r->queue_count <= LEASE_QUEUES_MAX && r->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < r->queue_count; i++) {
@@ -219,7 +225,7 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
         else if (posts[i])
             posts[i]->asked_ms = e->now_ms;
     }
-    size_t n = lease_some(e, posts, r->queue_count, r->count, &t, ret_jobs);
+    size_t n = lease_some(e, posts, r->queue_count, r->count, &t, &passed, ret_jobs);
     count_wait(e, ret_jobs, n, 0);
     return (int)n;
 }
@@ -241,7 +247,12 @@ int engine_push_lease(struct engine *e, size_t count, struct job **ret_jobs)
     struct post *post = k ? &k->post : NULL;
     struct taker t = { -1, STR("push") };
 
-    return k ? (int)lease_some(e, &post, 1, count, &t, ret_jobs) : 0;
+    return k ? (int)lease_some(e, &post, 1, count, &t, &e->work.round.passed, ret_jobs) : 0;
+}
+
+bool lease_round_is_used_up(const struct engine *e)
+{
+    return e->work.round.passed >= PASSED_OVER_MAX;
 }
 
 static size_t waiter_size(size_t links)
@@ -249,10 +260,18 @@ static size_t waiter_size(size_t links)
     return sizeof(struct waiter) + links * sizeof(struct wait_link);
 }
 
+static uint64_t waiter_bytes(const struct waiter *w)
+{
+    return pool_size(waiter_size(w->link_count)) + blob_str(w->worker).len;
+}
+
 /* It no longer waits at its posts. */
 static void waiter_leave(struct engine *e, struct waiter *w)
 {
     wheel_remove(&w->timer);
+    if (w->tenant)
+        standing_count_wait(e, w->tenant, -waiter_bytes(w));
+    w->tenant = NULL;
     for (size_t i = 0; i < w->link_count; i++) {
         struct wait_link *l = &w->links[i];
 
@@ -282,9 +301,12 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
                 struct waiter **ret)
 {
     size_t size = waiter_size(r->queue_count);
-    int err = 0;
-    struct waiter *w = pool_alloc(&e->place.known.pool, size);
+    int err = r->queue_count > 0 ? tenant_refuses_waiter(e, tenant_of(e, NULL, r->queues[0])) : 0;
+    struct waiter *w;
 
+    if (err)
+        return err;
+    w = pool_alloc(&e->place.known.pool, size);
     if (!w)
         return engine_plain(e, BELFRY_NOMEM);
     memset(w, 0, size);
@@ -315,6 +337,9 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
             p->waiters++;
         post_call(e, p);
     }
+    w->tenant = w->link_count > 0 ? tenant_of(e, w->links[0].post->queue, r->queues[0]) : NULL;
+    if (w->tenant)
+        standing_count_wait(e, w->tenant, waiter_bytes(w));
     *ret = w;
     return 0;
 failed:
@@ -355,7 +380,7 @@ void waiters_free(struct engine *e)
         waiter_free(e, container_of(t, struct waiter, timer));
 }
 
-/* False if there was nothing to give. */
+/* False if there was nothing to give, or nothing but jobs that are to be passed over. */
 static bool serve(struct engine *e, struct waiter *w, struct delivery *ret)
 {
     struct post *posts[LEASE_QUEUES_MAX];
@@ -364,9 +389,11 @@ static bool serve(struct engine *e, struct waiter *w, struct delivery *ret)
     assert(w->link_count <= LEASE_QUEUES_MAX && w->count <= LEASE_COUNT_MAX);
     for (size_t i = 0; i < w->link_count; i++)
         posts[i] = w->links[i].post;
-    ret->n = lease_some(e, posts, w->link_count, w->count, &t, ret->jobs);
-    if (ret->n == 0)
+    ret->n = lease_some(e, posts, w->link_count, w->count, &t, &e->work.round.passed, ret->jobs);
+    if (ret->n == 0) {
+        e->work.round.looks += lease_round_is_used_up(e) ? w->link_count : 0;
         return false;
+    }
     count_wait(e, ret->jobs, ret->n, e->mono_ms - w->since_ms);
     ret->owner = w->owner;
     waiter_free(e, w);
@@ -374,21 +401,27 @@ static bool serve(struct engine *e, struct waiter *w, struct delivery *ret)
 }
 
 /* The post that is served now, or NULL at the end of the round. */
-static struct post *post_served(struct turns *t, bool full)
+static struct post *post_served(struct engine *e)
 {
-    if (list_empty(&t->serving) && !list_empty(&t->dispatch) && !full)
+    struct turns *t = &e->place.turns;
+
+    if (e->work.round.looks >= LOOKS_MAX)
+        return NULL;
+    if (list_empty(&t->serving) && !list_empty(&t->dispatch) && !server_is_full(e))
         list_move(&t->serving, t->dispatch.next);
     return list_empty(&t->serving) ? NULL : container_of(t->serving.next, struct post, dispatch);
 }
 
 /* A post whose queues are held is called again by the event that ends the hold. A post that was not
- * served because memory is short or the server is at its limit stays for the next round. */
+ * served because memory is short or the server is at its limit stays for the next round. So does
+ * one whose jobs are to be passed over, when many were passed over already: engine_next_wake calls
+ * for the next round. */
 bool engine_dispatch(struct engine *e, struct delivery *ret)
 {
     struct turns *t = &e->place.turns;
     struct post *p;
 
-    while ((p = post_served(t, server_is_full(e)))) {
+    while ((p = post_served(e))) {
         bool waits = !list_empty(&p->waits);
 
         if (waits && post_next(e, p)) {

@@ -24,15 +24,35 @@ static int refuse_queues(struct engine *e, const struct tenant *t, const char *w
                         (long long)t->settings.max_queues, why);
 }
 
+/* A tenant may have neither another queue, nor another class of one, nor a LEASE that waits. */
+static int refuse_standing(struct engine *e, const struct tenant *t)
+{
+    if (!t || !standing_is_full(e, t))
+        return 0;
+    return engine_error(
+        e, BELFRY_LIMIT,
+        "queues and waiting LEASEs of %.*s take %llu bytes of memory, and its share "
+        "is %llu",
+        STR_ARG(tenant_name(t)), (unsigned long long)standing_bytes(t),
+        (unsigned long long)standing_share(e, t));
+}
+
+/* The queue is not there yet, or counts for nothing. */
+static bool is_new(const struct queue *q)
+{
+    return !q || q->use == QUEUE_IDLE;
+}
+
 int tenant_refuses_queue(struct engine *e, const struct queue *q, struct str full)
 {
     const struct tenant *t = tenant_of(e, q, full);
     uint64_t others = t ? t->uses[QUEUE_USED] + (uint64_t)t->promised_queues : 0;
 
-    if (!t || t->settings.max_queues == 0 || (q && q->use == QUEUE_USED) ||
-        others < (uint64_t)t->settings.max_queues)
+    if (!t || (q && q->use == QUEUE_USED))
         return 0;
-    return refuse_queues(e, t, "");
+    if (t->settings.max_queues > 0 && others >= (uint64_t)t->settings.max_queues)
+        return refuse_queues(e, t, "");
+    return is_new(q) ? refuse_standing(e, t) : 0;
 }
 
 int tenant_refuses_wait(struct engine *e, struct str full)
@@ -40,10 +60,25 @@ int tenant_refuses_wait(struct engine *e, struct str full)
     const struct queue *q = queue_find(e, full);
     const struct tenant *t = tenant_of(e, q, full);
 
-    if (!t || t->settings.max_queues == 0 || (q && q->use >= QUEUE_WAITED) ||
-        t->uses[QUEUE_WAITED] < (uint64_t)t->settings.max_queues)
+    if (!t || (q && q->use >= QUEUE_WAITED))
         return 0;
-    return refuse_queues(e, t, ", and workers wait at as many that have no jobs");
+    if (t->settings.max_queues > 0 && t->uses[QUEUE_WAITED] >= (uint64_t)t->settings.max_queues)
+        return refuse_queues(e, t, ", and workers wait at as many that have no jobs");
+    return is_new(q) ? refuse_standing(e, t) : 0;
+}
+
+int tenant_refuses_waiter(struct engine *e, const struct tenant *t)
+{
+    return refuse_standing(e, t);
+}
+
+int tenant_refuses_class(struct engine *e, const struct queue *q, const struct job_spec *s)
+{
+    unsigned index = s->order.len > 0 ? INDEX_ORDERED
+                     : s->passing     ? INDEX_PASSING
+                                      : (unsigned)s->priority - 1;
+
+    return is_new(q) || q->classes[index] ? 0 : refuse_standing(e, q->tenant);
 }
 
 int tenant_refuses_job(struct engine *e, const struct tenant *t)

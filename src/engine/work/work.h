@@ -37,9 +37,15 @@ int tenant_refuses_job(struct engine *e, const struct tenant *t);
 /* LIMIT if the tenant may have no further job in this queue, which may be NULL: it has as many
  * pending jobs as it may, or the queue would be one too many. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
-/* LIMIT if the tenant has as many used queues as it may, and this one is not among them. */
+/* LIMIT if the tenant has as many used queues as it may, or no memory for another one, and this one
+ * is not among them. */
 int tenant_refuses_queue(struct engine *e, const struct queue *q, struct str full);
-/* LIMIT if workers of the tenant wait at as many unused queues as they may. */
+/* LIMIT if queues and waiting LEASEs of the tenant have their share of memory: for a LEASE that is
+ * to wait; and for a job that would be the first of its class in a queue. */
+int tenant_refuses_waiter(struct engine *e, const struct tenant *t);
+int tenant_refuses_class(struct engine *e, const struct queue *q, const struct job_spec *s);
+/* LIMIT if workers of the tenant wait at as many unused queues as they may, or there is no memory
+ * for another one. */
 int tenant_refuses_wait(struct engine *e, struct str full);
 
 /* ---- after.c: jobs that wait for others ---- */
@@ -71,6 +77,8 @@ int after_told(struct engine *e, struct job *j, const struct job *ended);
 
 #define TOKEN_COUNTER 40 /* bits of a token below the epoch */
 
+/* Those who wait have to be served again after engine_advance: many jobs were passed over. */
+bool lease_round_is_used_up(const struct engine *e);
 /* Takes a waiter whose time is up off its posts; engine_timeout hands it out. Returns how many
  * posts there were: 1 or more. */
 int waiter_late(struct engine *e, struct waiter *w);

@@ -6,6 +6,12 @@
 #include "base/hist.h"
 #include "base/list.h"
 
+/* What engine_dispatch and engine_push_lease have done since engine_advance. */
+struct lease_round {
+    size_t passed; /* jobs that they passed over */
+    size_t looks;  /* queues that they looked at in vain since these are as many as they may be */
+};
+
 struct work {
     bool inside;  /* the engine itself asks: jobs of hidden queues are found */
     bool checked; /* the items of a batch are scheduled, which were checked together before */
@@ -19,6 +25,7 @@ struct work {
     struct hist runtime;
     struct hist wait;
     uint64_t served; /* LEASEs that got jobs */
+    struct lease_round round;
 };
 
 #endif

@@ -218,9 +218,50 @@ static void dead_jobs_whose_key_is_taken_are_put_back_last(void **state)
     assert_int_equal(state_of(ids[0]), JOB_READY);
 }
 
+static struct job_id waits_in(const char *queue, struct job_id parent)
+{
+    struct job_spec spec = spec_of(queue);
+
+    spec.after = &parent;
+    spec.after_count = 1;
+    return schedule(&spec);
+}
+
+/* A tenant with many listeners keeps no other waiting for long, after a restart neither. */
+static void tenants_take_turns_in_telling(void **state)
+{
+    struct job_id parent, child, other, others_child;
+    struct explanation x;
+
+    (void)state;
+    cutting = false; /* there are too many */
+    for (int again = 0; again < 2; again++) {
+        parent = job("a@p");
+        child = waits_in("a@q", parent); /* is told last */
+        for (int i = 1; i < 1000; i++)
+            waits_in("a@q", parent);
+        other = job("b@p");
+        others_child = waits_in("b@q", other);
+        assert_int_equal(engine_cancel(e, parent), CANCEL_CANCELLED);
+        assert_int_equal(engine_cancel(e, other), CANCEL_CANCELLED);
+        assert_int_equal(engine_explain(e, others_child, &x), 0);
+        assert_int_equal(x.reason, REASON_PARENT);
+        assert_non_null(strstr(x.why, "has ended"));
+        if (again)
+            restart(0);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(engine_task(e), 1);
+        assert_int_equal(state_of(others_child), JOB_CANCELLED);
+        assert_int_equal(state_of(child), JOB_WAITING);
+        work();
+        assert_int_equal(state_of(child), JOB_CANCELLED);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(tenants_take_turns_in_telling),
         TEST(a_cancelled_parent),
         TEST(a_dead_parent),
         TEST(an_expired_parent),

@@ -336,6 +336,71 @@ static void workers_wait_at_as_many_other_queues(void **state)
     engine_wait_cancel(e, w2);
 }
 
+/* ---- Memory ---- */
+
+/* LEASEs at 64 queues each wait, until one is refused; how many. */
+static size_t park(const char *tenant, struct waiter **ret, size_t most)
+{
+    static char names[LEASE_QUEUES_MAX][32];
+    struct str queues[LEASE_QUEUES_MAX] = { { 0 } };
+    struct lease_request r = request_for(queues, 1);
+    int err = 0;
+    size_t n = 0;
+
+    r.queue_count = LEASE_QUEUES_MAX;
+    while (!err) {
+        for (int k = 0; k < LEASE_QUEUES_MAX; k++) {
+            name_of(names[k], tenant, (int)(n * LEASE_QUEUES_MAX) % 4096 + k);
+            queues[k] = str_of(names[k]);
+        }
+        err = engine_wait(e, &r, 1000, NULL, &ret[n]);
+        n += !err;
+        assert_true(n < most);
+    }
+    assert_int_equal(err, BELFRY_LIMIT);
+    return n;
+}
+
+/* A tenant that fills the memory of queues and of LEASEs that wait leaves others theirs. */
+static void a_tenant_has_a_share_of_the_memory_of_queues(void **state)
+{
+    static struct waiter *mine[20000], *others[20000];
+    struct job_spec spec = spec_of("a@q0");
+    struct schedule_result r;
+
+    (void)state;
+    teardown(NULL);
+    memory_bytes = 64 << 20;
+    start(0);
+    spec.due_ms = wall + DAY;
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    size_t n = park("a", mine, 20000);
+    assert_non_null(strstr(engine_detail(e), "queues and waiting LEASEs of a take "));
+    assert_true(tenant("a").queue_bytes >= tenant("a").queue_share);
+    assert_in_range(engine_memory(e), 16 << 20, 28 << 20);
+    assert_int_equal(engine_schedule(e, &spec, &r), 0); /* needs nothing new */
+    spec.priority = 5;
+    assert_int_equal(engine_schedule(e, &spec, &r), BELFRY_LIMIT); /* a class */
+    size_t at;
+    assert_int_equal(engine_schedule_all(e, &spec, 1, &r, &at), BELFRY_LIMIT);
+    spec.queue = STR("a@new");
+    assert_int_equal(engine_schedule(e, &spec, &r), BELFRY_LIMIT);
+    assert_int_equal(engine_schedule_all(e, &spec, 1, &r, &at), BELFRY_LIMIT);
+    spec.queue = STR("b@new");
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    size_t m = park("b", others, 20000);
+    assert_in_range(m, n / 4, n);
+    assert_in_range(engine_memory(e), 24 << 20, 48 << 20);
+    for (size_t i = 0; i < n; i++)
+        engine_wait_cancel(e, mine[i]);
+    spec.queue = STR("a@new");
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    for (size_t i = 0; i < m; i++)
+        engine_wait_cancel(e, others[i]);
+    assert_true(tenant("b").queue_bytes < 10000);
+    memory_bytes = UINT64_C(4) << 30;
+}
+
 /* ---- Pages ---- */
 
 static int note(void *arg, const struct queue_view *v)
@@ -393,6 +458,7 @@ static size_t gather_batch(void)
 /* Its record is applied in one go, and says something of each queue. */
 static void a_batch_for_the_disk_has_the_jobs_of_some_thousand_queues(void **state)
 {
+    static const char *const tenants[] = { "b", "c", "d" };
     char name[32];
     size_t n;
 
@@ -400,15 +466,15 @@ static void a_batch_for_the_disk_has_the_jobs_of_some_thousand_queues(void **sta
     teardown(NULL);
     memory_bytes = 16 << 20;
     start(0);
-    use_once("a", 9000, 3600000);
+    use_once("a", 4500, 3600000);
     n = gather_batch();
     assert_in_range(n, 3000, 4000); /* ended ones */
     engine_feed_abort(e);
-    for (int i = 0; i < 9000; i++) {
+    for (int i = 0; i < 4500; i++) {
         struct job_spec spec;
         struct schedule_result r;
 
-        name_of(name, "b", i);
+        name_of(name, tenants[i % 3], i);
         spec = spec_of(name);
         spec.due_ms = wall + 86400000;
         assert_int_equal(engine_schedule(e, &spec, &r), 0);
@@ -463,6 +529,7 @@ int main(void)
         TEST(a_batch_counts_each_new_queue_once),
         TEST(a_batch_is_whole_though_its_queue_falls_out_of_use),
         TEST(workers_wait_at_as_many_other_queues),
+        TEST(a_tenant_has_a_share_of_the_memory_of_queues),
         TEST(a_batch_for_the_disk_has_the_jobs_of_some_thousand_queues),
         TEST(waits_at_many_queues_end_a_few_at_a_time),
         TEST(a_page_goes_on_behind_a_name),

@@ -104,6 +104,26 @@ static void until_ends_it(void **state)
     assert_int_equal(view()->next_ms, -1);
 }
 
+/* The first time is found at once. The search for the second would hold up everybody, and ends. */
+static void a_costly_search_ends_it(void **state)
+{
+    struct recurrence_spec s =
+        rrule("FREQ=SECONDLY;INTERVAL=479480;BYMONTHDAY=10;BYSECOND=10;BYHOUR=20;BYYEARDAY=41;"
+              "COUNT=1000000");
+
+    (void)state;
+    s.zone = STR("Pacific/Apia");
+    s.start_ms = INT64_C(1802242810000);
+    pass(s.start_ms - SECOND - wall);
+    recur(&s);
+    assert_int_equal(view()->next_ms, s.start_ms);
+    pass(SECOND);
+    assert_int_equal(run_all("q"), 1);
+    assert_int_equal(view()->next_ms, -1);
+    pass(DAY);
+    assert_int_equal(decided(), 1);
+}
+
 /* ---- Catching up and overlapping ---- */
 
 /* One is under way since period 0 or not; then nobody is there for periods 1 to 10, which are two
@@ -510,6 +530,7 @@ int main(void)
         TEST(rules_that_are_wrong_are_refused),
         TEST(count_and_until_end_it),
         TEST(until_ends_it),
+        TEST(a_costly_search_ends_it),
         TEST(catchup_last_overlap_skip),
         TEST(catchup_last_overlap_allow),
         TEST(catchup_last_overlap_queue),

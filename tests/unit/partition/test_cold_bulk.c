@@ -457,6 +457,47 @@ static void list_leaves_out_no_job_that_goes_back_to_disk(void **state)
     assert_int_equal(s.times, 1);
 }
 
+static struct job_id waits_in(const char *queue, struct job_id parent)
+{
+    struct job_spec spec = spec_of(queue, HOUR);
+    struct schedule_result r;
+
+    spec.after = &parent;
+    spec.after_count = 1;
+    assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    return r.id;
+}
+
+/* A tenant waits for one job on disk of another tenant, and not for all of them. */
+static void tenants_take_turns_in_telling_jobs_on_disk(void **state)
+{
+    struct job_id parent = schedule("a@p", HOUR), children[5], other, child;
+    struct job_view v;
+    int is;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        children[i] = waits_in("a@q", parent);
+    for (int i = 0; i < 5; i++)
+        spread_out(children[i]);
+    other = schedule("b@p", 0);
+    child = waits_in("b@q", other);
+    EXECUTE(is, engine_cancel(e, parent));
+    assert_int_equal(is, CANCEL_CANCELLED);
+    assert_int_equal(engine_cancel(e, other), CANCEL_CANCELLED);
+    for (int i = 0; i < 2; i++) {
+        EXECUTE(is, engine_task(e));
+        assert_int_equal(is, 1);
+    }
+    assert_int_equal(engine_get(e, child, &v), 0);
+    assert_int_equal(v.state, JOB_CANCELLED);
+    for (int i = 0; i < 5; i++) {
+        EXECUTE(is, engine_get(e, children[i], &v));
+        assert_int_equal(is, 0);
+        assert_int_equal(v.state, i == 4 ? JOB_CANCELLED : JOB_WAITING);
+    }
+}
+
 struct shown {
     uint64_t first, last;
     int n;
@@ -563,6 +604,7 @@ int main(void)
         TEST(a_key_on_disk_may_be_held_again_when_the_clock_is_set_back),
         TEST(what_is_done_can_be_deleted_when_others_have_its_keys),
         TEST(of_two_holds_that_end_together_the_later_job_s_counts),
+        TEST(tenants_take_turns_in_telling_jobs_on_disk),
         TEST(the_last_hundred_bulks_are_shown),
         TEST(list_meets_a_job_that_stays_once_and_leaves_none_out),
         TEST(a_list_whose_pages_are_cut_short_leaves_none_out),
