@@ -77,9 +77,8 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
 /* Writes a record that segments before this one no longer count. Each segment that begins later
  * says so again. NOMEM. */
 int engine_set_oldest(struct engine *e, uint32_t segment);
-/* Makes the secret of the options that of the data directory, if it has none (struct cold_names).
- * A directory of an older version that has jobs set aside on disk gets none. Before engine_start.
- * NOMEM. */
+/* Before engine_start: gives a data directory without a secret that of the options; see struct
+ * cold_names. None for an older one that has jobs set aside on disk. NOMEM. */
 int engine_name_secretly(struct engine *e);
 /* Writes the secret, if there is one, behind the first record of a segment. */
 void engine_put_secret(const struct engine *e, struct buf *out);
@@ -101,10 +100,8 @@ int engine_copy_forward(struct engine *e, struct str commit, uint32_t segment);
 /* Copies forward everything but jobs that stands in segments up to `segment`, a slice in each call.
  * 1: there is more. The host calls it until it answers 0 before it drops the segment. */
 int engine_copy_rest(struct engine *e, uint32_t segment);
-/* Jobs whose image stands in this segment. A segment with none need not be read before it is
- * dropped. */
+/* Jobs whose image stands in this segment. With none, it is dropped without being read. */
 uint64_t engine_segment_jobs(const struct engine *e, uint32_t segment);
-
 /* About the size of a journal that has only what lives. */
 uint64_t engine_live_bytes(const struct engine *e);
 
@@ -143,9 +140,8 @@ void engine_tear(struct engine *e);
 /* Leases up to r->count ready jobs and returns how many. ret_jobs has room for r->count. */
 int engine_lease(struct engine *e, const struct lease_request *r, struct job **ret_jobs);
 
-/* Whether a request that got nothing would soon get due jobs that are on disk. Queues of all
- * tenants
- * (`*@queue`) are not looked at. */
+/* Whether a request that got nothing would soon get due jobs that are on disk. It looks at no queue
+ * of all tenants (`*@queue`). */
 bool engine_owes(struct engine *e, const struct lease_request *r);
 
 /* Parks a lease request until there is work or wait_ms have passed. Then engine_dispatch or

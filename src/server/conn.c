@@ -101,7 +101,7 @@ void conn_close(struct client *client)
     if (c->closed)
         return;
     c->closed = true;
-    client->server->closes++;
+    client->server->going.closes++;
     list_remove(&c->going);
     client_fini(client);
     buf_fini(&c->in);

@@ -25,7 +25,7 @@ struct conn {
     int64_t looked_us; /* monotonic: the last look at the clock in its turn */
     bool fresh;        /* No input was taken yet: the client may speak HTTP or TLS. */
     int peeked;        /* So many first bytes did not tell the protocol. */
-    struct list going; /* in server.going, while its end is put off */
+    struct list going; /* in server.going.conns, while its end is put off */
     bool eof;
     bool closed;
 };

@@ -10,9 +10,9 @@ bool conn_put_off(struct conn *c)
 {
     struct server *s = c->client.server;
 
-    if (s->closes < CLOSES_MAX)
+    if (s->going.closes < CLOSES_MAX)
         return false;
-    list_append(&s->going, &c->going);
+    list_append(&s->going.conns, &c->going);
     conn_watch(c);
     host_wake(&s->host);
     return true;
@@ -20,13 +20,13 @@ bool conn_put_off(struct conn *c)
 
 void conns_let_go(struct server *s)
 {
-    s->closes = 0;
-    for (int n = 0; n < CLOSES_MAX && !list_empty(&s->going); n++) {
-        struct conn *c = container_of(s->going.next, struct conn, going);
+    s->going.closes = 0;
+    for (int n = 0; n < CLOSES_MAX && !list_empty(&s->going.conns); n++) {
+        struct conn *c = container_of(s->going.conns.next, struct conn, going);
 
         list_remove(&c->going);
         conn_watch(c);
     }
-    if (!list_empty(&s->going))
+    if (!list_empty(&s->going.conns))
         host_wake(&s->host);
 }

@@ -111,15 +111,15 @@ static void print_errors(const char *text)
 /* Does what the options say. Answers the exit code. */
 static int obey(struct server *s)
 {
-    if (s->options.help) {
+    if (s->options.shows.help) {
         options_print_help(stdout);
         return 0;
     }
-    if (s->options.version) {
+    if (s->options.shows.version) {
         puts("belfryd " BELFRY_VERSION);
         return 0;
     }
-    if (!s->options.check)
+    if (!s->options.shows.check)
         return run(s);
     options_print(&s->options, stdout);
     fflush(stdout);

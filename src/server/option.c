@@ -292,9 +292,9 @@ static int load_env(struct options *o, option_env_fn env, struct option_error *e
 /* --help, --version and --check-config, which take no value. */
 static bool take_switch(struct options *o, const char *arg)
 {
-    bool *which = strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0      ? &o->help
-                  : strcmp(arg, "--version") == 0 || strcmp(arg, "-V") == 0 ? &o->version
-                  : strcmp(arg, "--check-config") == 0                      ? &o->check
+    bool *which = strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0      ? &o->shows.help
+                  : strcmp(arg, "--version") == 0 || strcmp(arg, "-V") == 0 ? &o->shows.version
+                  : strcmp(arg, "--check-config") == 0                      ? &o->shows.check
                                                                             : NULL;
     if (which)
         *which = true;
@@ -347,7 +347,7 @@ static int load_flags(struct options *o, int argc, char **argv, bool apply,
         if (taken < 0)
             return taken;
         i += taken;
-        if (o->help || o->version)
+        if (o->shows.help || o->shows.version)
             return 0;
         if (!row || !apply)
             continue;
@@ -367,7 +367,7 @@ int options_load(struct options *o, int argc, char **argv, option_env_fn env,
     *err = (struct option_error){ 0 };
     o->source = (struct option_source){ .argc = argc, .argv = argv, .env = env };
     int code = load_flags(o, argc, argv, false, err);
-    if (code || o->help || o->version)
+    if (code || o->shows.help || o->shows.version)
         return code;
     if (o->config)
         code = load_file(o, o->config, err);

@@ -118,9 +118,11 @@ struct options {
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file. Behind a dash it may be missing. */
-    bool help;
-    bool version;
-    bool check;
+    struct {
+        bool help;
+        bool version;
+        bool check;
+    } shows; /* instead of serving */
     struct option_source source;
 };
 

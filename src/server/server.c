@@ -228,7 +228,7 @@ int server_init(struct server *s)
         root_token_make, push_open,     http_open, hosting_pool, listen_open,
     };
 
-    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room, &s->going);
+    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room, &s->going.conns);
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     verbhost_init(s);

@@ -68,8 +68,10 @@ struct server {
     bool stopping;
     int port; /* as bound */
 
-    unsigned closes;     /* connections that were closed in this turn: see conns_let_go */
-    struct list going;   /* connections whose clients have gone, and that end in a later turn */
+    struct {
+        unsigned closes;   /* connections that were closed in this turn: see conns_let_go */
+        struct list conns; /* connections whose clients have gone, and that end in a later turn */
+    } going;
     int64_t late_us;     /* monotonic: see server_is_late; 0: no request has come in this turn */
     struct list clients; /* all clients */
     struct list settled; /* In host.uncommitted: the clients before it are to be flushed. */

@@ -102,12 +102,12 @@ uint64_t engine_hash(const struct engine *e)
 
         list_each (node, heads[i]) {
             const struct queue *q = container_of(node, struct queue, link);
+            struct queue_record r = { .queue = queue_name(q), .settings = *q->settings };
             struct buf b = { 0 };
 
             if (q->segments[NOTE_SETTINGS] == 0)
                 continue;
-            record_put_queue(
-                &b, &(struct queue_record){ .queue = queue_name(q), .settings = *q->settings });
+            record_put_queue(&b, &r);
             sum += XXH3_64bits(b.ptr, b.len);
             buf_fini(&b);
         }
@@ -608,12 +608,9 @@ bool engine_gathered(const struct engine *e, size_t n, struct job_id *ret)
 {
     const struct batch *b = &e->place.batch;
 
-    list_each_of (struct job, j, &b->jobs, timer.link) {
-        if (!b->gathering || n-- > 0)
-            continue;
-        *ret = job_id_of(e, j);
-        return true;
-    }
+    list_each_of (struct job, j, &b->jobs, timer.link)
+        if (b->gathering && n-- == 0)
+            return *ret = job_id_of(e, j), true;
     return false;
 }
 

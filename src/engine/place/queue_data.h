@@ -215,8 +215,7 @@ struct queue {
     uint64_t asides;  /* lanes that have jobs aside */
     struct list past; /* done, cancelled and expired jobs, by their ends */
     struct list rich; /* in place.rich, if `past` has more than engine_options.history_bytes */
-    struct list
-        past_keyed; /* ended jobs whose keys are held: they are kept whatever their number */
+    struct list past_keyed; /* ended jobs whose keys are held: any number is kept */
     struct list dead;
     struct list ended; /* in place.ended, if one of these three has jobs, or had */
     struct queue_batch batch;

@@ -359,7 +359,7 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
     struct lot lot;
 
     *ret_at = 0;
-    if (lot_init(&lot, e->o.seed, specs, n) < 0)
+    if (lot_init(&lot, e->o.secret, specs, n) < 0)
         return engine_plain(e, BELFRY_NOMEM);
     int err = check_items(e, &lot, specs, n, ret_at);
     lot_fini(&lot);

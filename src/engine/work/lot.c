@@ -3,11 +3,10 @@
 #include "engine/work/lot.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
 #include "base/error.h"
 
-int lot_init(struct lot *t, uint64_t seed, const struct job_spec *specs, size_t n)
+int lot_init(struct lot *t, struct hash_key secret, const struct job_spec *specs, size_t n)
 {
     size_t slots = 16;
 
@@ -17,7 +16,7 @@ int lot_init(struct lot *t, uint64_t seed, const struct job_spec *specs, size_t 
     if (!memory)
         return BELFRY_NOMEM;
     *t = (struct lot){
-        .specs = specs, .slots = { memory, memory + slots }, .mask = slots - 1, .seed = seed
+        .specs = specs, .slots = { memory, memory + slots }, .mask = slots - 1, .secret = secret
     };
     return 0;
 }
@@ -46,23 +45,19 @@ static const struct job_spec *meet(struct lot *t, size_t i, uint64_t hash, bool 
     return NULL;
 }
 
-static uint64_t hash_of(struct str s, uint64_t seed)
-{
-    return XXH3_64bits_withSeed(s.ptr, s.len, seed);
-}
-
 const struct job_spec *lot_same_key(struct lot *t, size_t i)
 {
     const struct job_spec *s = &t->specs[i];
-    uint64_t hash;
+    uint64_t hash = hash_quick(t->secret, s->key);
 
     if (s->key.len == 0)
         return NULL;
-    hash = hash_of(s->order, hash_of(s->queue, t->seed));
-    return meet(t, i, hash_of(s->key, hash), true);
+    hash = hash * 31 + hash_quick(t->secret, s->order);
+    hash = hash * 31 + hash_quick(t->secret, s->queue);
+    return meet(t, i, hash, true);
 }
 
 const struct job_spec *lot_same_queue(struct lot *t, size_t i)
 {
-    return meet(t, i, hash_of(t->specs[i].queue, t->seed), false);
+    return meet(t, i, hash_quick(t->secret, t->specs[i].queue), false);
 }

@@ -132,29 +132,6 @@ static void a_lease_that_ends_is_a_stall_and_is_delivered_again(void **state)
     assert_int_equal(v.attempt, 2);
 }
 
-/* A turn lets two timers sink, so the earlier jobs become ready after many turns. */
-static void a_stalled_job_does_not_overtake_jobs_that_are_due_and_not_ready_yet(void **state)
-{
-    enum { EARLIER = 20 };
-    struct job_spec spec = spec_in("q", "stalls", 0);
-    struct job_view v;
-    struct job_id id;
-
-    (void)state;
-    spec.lease_ms = MINUTE;
-    spec.backoff = STR("0ms");
-    id = put(&spec);
-    take(&v);
-    for (int i = 0; i < EARLIER; i++)
-        schedule_in(MINUTE / 2);
-    engine_slice(e, 2);
-    pass(MINUTE);
-    for (int i = 0; i < 10 * EARLIER; i++)
-        pass(1);
-    for (int i = 0; i <= EARLIER; i++)
-        assert_true(take(&v) > 0 && (v.id.seq == id.seq) == (i == EARLIER));
-}
-
 static void a_jump_of_the_wall_clock_ends_no_lease(void **state)
 {
     struct job_id id = schedule_in(0);
@@ -599,7 +576,6 @@ int main(void)
         TEST(an_old_token_is_stale_and_changes_nothing),
         TEST(a_lease_that_ends_is_a_stall_and_is_delivered_again),
         TEST(a_lease_has_its_grace_once_however_often_the_server_starts),
-        TEST(a_stalled_job_does_not_overtake_jobs_that_are_due_and_not_ready_yet),
         TEST(a_jump_of_the_wall_clock_ends_no_lease),
         TEST(a_clock_that_is_set_back_delays_and_fires_nothing_early),
         TEST(a_failing_job_is_dead_after_its_attempts_and_can_be_redriven),

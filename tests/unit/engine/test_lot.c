@@ -34,7 +34,7 @@ static void the_first_of_them_is_found(void **state)
     fill(10);
     specs[5].key.len = 0;
     specs[16].order = STR("lane");
-    assert_int_equal(lot_init(&t, 7, specs, ITEMS), 0);
+    assert_int_equal(lot_init(&t, (struct hash_key){ 1, 2 }, specs, ITEMS), 0);
     for (int i = 0; i < ITEMS; i++) {
         const struct job_spec *first = i < 10 ? NULL : &specs[i % 10];
         const struct job_spec *key = i == 5 || i == 15 || i == 16 ? NULL : first;
@@ -53,7 +53,7 @@ static void a_few_are_compared_with_each(void **state)
 
     (void)state;
     fill(ITEMS);
-    assert_int_equal(lot_init(&t, 7, specs, ITEMS), 0);
+    assert_int_equal(lot_init(&t, (struct hash_key){ 1, 2 }, specs, ITEMS), 0);
     for (size_t i = 0; i < ITEMS; i++) {
         assert_null(lot_same_key(&t, i));
         assert_null(lot_same_queue(&t, i));

@@ -23,7 +23,7 @@ static int setup(void **state)
     memset(conns, 0, sizeof(conns));
     uv_loop_init(&server.loop);
     uv_idle_init(&server.loop, &server.host.busy);
-    list_init(&server.going);
+    list_init(&server.going.conns);
     for (int i = 0; i < CLIENTS; i++) {
         conns[i].client.server = &server;
         conns[i].closed = true;
@@ -49,7 +49,7 @@ static int end_some(void)
         if (!conns[i].client.server || !list_empty(&conns[i].going) || conn_put_off(&conns[i]))
             continue;
         conns[i].client.server = NULL;
-        server.closes++;
+        server.going.closes++;
         n++;
     }
     return n;
@@ -65,7 +65,7 @@ static void connections_end_in_slices(void **state)
 
         assert_in_range(n, 1, 250);
         left -= n;
-        assert_int_equal(list_length(&server.going), left);
+        assert_int_equal(list_length(&server.going.conns), left);
         conns_let_go(&server);
     }
     assert_int_equal(turns, 4);
@@ -77,7 +77,7 @@ static void few_connections_end_at_once(void **state)
     for (int i = 100; i < CLIENTS; i++)
         conns[i].client.server = NULL;
     assert_int_equal(end_some(), 100);
-    assert_true(list_empty(&server.going));
+    assert_true(list_empty(&server.going.conns));
     conns_let_go(&server);
     assert_false(uv_is_active((uv_handle_t *)&server.host.busy)); /* the loop may sleep */
 }

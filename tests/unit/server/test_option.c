@@ -166,16 +166,16 @@ static void help_and_version_look_no_further(void **state)
     struct option_error err;
     (void)state;
     assert_int_equal(load(&o, "--port bad --help --unknown", &err), 0);
-    assert_true(o.help);
+    assert_true(o.shows.help);
     options_fini(&o);
     assert_int_equal(load(&o, "--version", &err), 0);
-    assert_true(o.version);
+    assert_true(o.shows.version);
     options_fini(&o);
     assert_int_equal(load(&o, "-h --unknown", &err), 0);
-    assert_true(o.help);
+    assert_true(o.shows.help);
     options_fini(&o);
     assert_int_equal(load(&o, "-V --unknown", &err), 0);
-    assert_true(o.version);
+    assert_true(o.shows.version);
     options_fini(&o);
 }
 
