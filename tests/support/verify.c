@@ -554,9 +554,8 @@ static void check_tenant(const struct tenant *t)
 void engine_verify(const struct engine *e)
 {
     struct recount c = { .e = e };
-    uint64_t sums[JOB_STATE_COUNT] = { 0 }, memory_bytes = 0;
+    uint64_t sums[JOB_STATE_COUNT] = { 0 }, memory_bytes = 0, untold = 0;
     const struct list *node;
-    size_t untold = 0;
 
     table_each_stripe(&e->place.jobs, 0, 0, check_job, &c);
     list_each (node, &e->place.queues)
