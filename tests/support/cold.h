@@ -12,8 +12,8 @@
 #include "run/block.h"
 
 #define JOBS   6000 /* scheduled, every third with a key */
-#define ENDED  2000 /* half of them done, half dead */
-#define MEMORY (1u << 20)
+#define ENDED  5000 /* half of them done, half dead */
+#define MEMORY (2u << 20)
 
 /* ---- A directory with runs of a real partition ---- */
 
@@ -177,7 +177,8 @@ static inline struct spot find_block(const struct fixture *x, const struct victi
         if (s.kind == kind && n-- == 0)
             return s;
     }
-    fail_msg("no such block in %s", v->log);
+    fail_msg("no such block in %s, which has %llu entries of family %c", v->log,
+             (unsigned long long)v->d.entries, v->d.family);
     return (struct spot){ 0 };
 }
 
