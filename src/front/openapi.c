@@ -342,7 +342,7 @@ static void put_response(struct buf *o, int status, const char *text, const char
     doc_help(o, "description", text, "", v);
     if (type) {
         doc_put(o, "'content':{'%s':{'schema':", type);
-        if (type[0] == 't')
+        if (type[0] == 't' && r->page != HTTP_EVENTS)
             doc_put(o, "{" STRING "}");
         else
             put_answer(o, r);

@@ -52,7 +52,7 @@ def test_the_other_verbs(web):
     assert web.ask("PATCH", f"/v1/jobs/{id}", {"in": 0}).status == 204
     job, = web.post("/v1/leases", {"queues": ["others"]})["jobs"]
     failed = web.post(f"/v1/jobs/{id}/fail", {"token": int(job["token"]), "error": "no", "final": True})
-    assert failed == {"state": "dead", "at_ms": None}
+    assert failed == {"state": "dead", "at_ms": None, "attempt": 1, "attempts": 5}
     assert web.post(f"/v1/jobs/{id}/redrive") == {"redriven": 1}
     assert web.post("/v1/queues/others/redrive", {"limit": 5}) == {"redriven": 0}
     assert web.get(f"/v1/jobs/{id}/explain")["reason"] in ("no_worker", "behind")

@@ -219,7 +219,7 @@ def test_bodies_in_http(make_server):
     head = ("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             "Connection: close\r\n").encode()
     with Others(server) as others:
-        answer = raw(server.port, head + b"Content-Length: 3000000\r\n\r\n")
+        answer = raw(server.port, head + b"Content-Length: 3000000\r\n\r\n" + b" " * 3_000_000)
         assert answer.startswith(b"HTTP/1.1 413") and b"TOOLARGE" in answer
         chunk = b"80000\r\n" + b" " * 0x80000 + b"\r\n"
         answer = raw(server.port, head + b"Transfer-Encoding: chunked\r\n\r\n" + 3 * chunk + b"0\r\n\r\n")

@@ -63,6 +63,7 @@ def test_the_log_is_text_on_a_terminal_and_json_elsewhere(make_server):
     server.kill()
     assert re.search(r"^\S+Z info  listening bind=127.0.0.1 port=\d+ data=", said, re.M), said
     elsewhere = make_server("elsewhere")
+    elsewhere.says("listening")
     line = [json.loads(x) for x in elsewhere.log().splitlines() if "listening" in x][0]
     assert line["port"] == elsewhere.port, "a number is a number"
     as_wished = make_server("wished", log_format="text")

@@ -207,7 +207,8 @@ def test_a_token_says_enough(b, q, mine):
         b.call("SCHEDULE", q, "x", "TENANT", mine)
         (job,) = b.lease(q, "TENANT", mine)
         b.call(verb, job["id"], job["token"], *tenant)
-        b.call("CANCEL", job["id"], "TENANT", mine)
+        if verb != "COMPLETE":
+            b.call("CANCEL", job["id"], "TENANT", mine)
 
 
 def test_default_is_the_tenant_that_is_not_named(b, q):
@@ -536,6 +537,11 @@ def test_the_name_of_all_is_nobodys(b):
 
 # ---- Over a crash ----
 
+def tenants(w):
+    """Without the memory of their queues: figures of what happened since a start take some."""
+    return [{name: value for name, value in t.items() if name != "queue_bytes"} for t in w.call("TENANTS")]
+
+
 def test_everything_of_a_tenant_survives_kill_9(make_server):
     server = make_server()
     with server.wire(3) as w:
@@ -546,12 +552,12 @@ def test_everything_of_a_tenant_survives_kill_9(make_server):
         w.pipeline([("SCHEDULE", "q", i, "TENANT", t) for i in range(20) for t in ("acme", "zeta", "held")])
         (leased,) = w.lease("q", "TENANT", "zeta")
         w.call("EXTEND", leased["id"], leased["token"])  # then the lease is on disk, too
-        before = w.call("TENANTS")
+        before = tenants(w)
         queue = w.call("QUEUE", "q", "TENANT", "acme")
     server.kill()
     server.start()
     with server.wire(3) as w:
-        assert w.call("TENANTS") == before
+        assert tenants(w) == before
         acme = w.call("TENANT", "acme")
         assert {k: acme[k] for k in ("weight", "max_pending", "max_running", "rate")} == {
             k: settings[k] for k in ("weight", "max_pending", "max_running", "rate")}
