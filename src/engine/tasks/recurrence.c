@@ -341,7 +341,11 @@ static int fire_some(struct engine *e, const struct job *j, struct recurrence *r
 {
     bool before = commit_begin(e), made = false;
     uint64_t missed = count_missed(r), skipped = count_skipped(r);
+    char queue[QUEUE_MAX_BYTES]; /* what r points to may be gone behind recurrence_put */
+    size_t len = r->queue.len < sizeof(queue) ? r->queue.len : sizeof(queue);
     int err = 0;
+
+    memcpy(queue, r->queue.ptr, len);
 
     r->state.most = DECIDE_COST + RECUR_COST_MAX;
     for (int i = 0; i < DECIDE_SLICE && r->state.cost < DECIDE_COST && !made && !err &&
@@ -354,7 +358,8 @@ static int fire_some(struct engine *e, const struct job *j, struct recurrence *r
         e->work.torn = e->work.torn || (err && made);
     }
     if (!err)
-        count_skips(e, r->queue, count_missed(r) - missed, count_skipped(r) - skipped);
+        count_skips(e, (struct str){ queue, len }, count_missed(r) - missed,
+                    count_skipped(r) - skipped);
     return commit_end(e, before, err);
 }
 
