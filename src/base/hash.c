@@ -80,10 +80,8 @@ static inline uint64_t load_rest(struct str bytes)
 /* The last word has the bytes that are left, and the length. */
 static inline void take_all(struct sip *s, struct str bytes, int n)
 {
-    const char *p = bytes.ptr, *end = p + (bytes.len & ~(size_t)7);
-
-    for (; p < end; p += 8)
-        take(s, load(p), n);
+    for (size_t i = 0; i + 8 <= bytes.len; i += 8)
+        take(s, load(bytes.ptr + i), n);
     take(s, load_rest(bytes) | (uint64_t)bytes.len << 56, n);
 }
 

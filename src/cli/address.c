@@ -13,7 +13,7 @@ enum { HOST, PORT };
 
 static bool is_port(struct str text)
 {
-    uint64_t n;
+    uint64_t n = 0;
 
     return text.len <= 5 && str_number(text, &n) && n >= 1 && n <= 65535;
 }

@@ -57,17 +57,9 @@ bool partition_pressed(const struct partition *p)
            (p->chores[CHORE_FEED].feed.state != FEED_IDLE || feed_waits(p));
 }
 
-/* Beyond nine eighths, a tenant may add jobs while those that it has in memory take less than is
- * left to nineteen sixteenths. So the tenant that fills memory waits, and others find some room. */
-bool partition_crammed(const struct partition *p, struct str tenant)
+bool partition_crammed(const struct partition *p)
 {
-    uint64_t used = chores_memory(p), memory = p->o.memory_bytes;
-    uint64_t most = memory + memory / 8 + memory / 16;
-
-    if (used <= memory + memory / 8 || !partition_pressed(p))
-        return false;
-    return used >= most || tenant.len == 0 ||
-           engine_tenant_memory(p->engine, tenant) >= most - used;
+    return chores_memory(p) > p->o.memory_bytes + p->o.memory_bytes / 8 && partition_pressed(p);
 }
 
 bool partition_overfull(const struct partition *p)

@@ -229,7 +229,8 @@ static int parse_nickname(struct scan *s, struct str *ret)
 int rule_parse_cron(struct str text, uint64_t seed, struct rule *ret, struct rule_error *ret_error)
 {
     struct cron c = { .seed = seed };
-    int err = scan_start(&c.s, text, RULE_TEXT_MAX, ret_error, "cron's five fields, such as 30 9 * * MON-FRI");
+    int err = scan_start(&c.s, text, RULE_TEXT_MAX, ret_error,
+                         "cron's five fields, such as 30 9 * * MON-FRI");
     if (err)
         return err;
     take_blanks(&c.s);

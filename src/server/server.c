@@ -23,7 +23,7 @@ static void resume_clients(struct server *s)
     struct client *c;
     int64_t until_us;
 
-    if (s->host.partition && !partition_crammed(s->host.partition, (struct str){ 0 }))
+    if (s->host.partition && !partition_crammed(s->host.partition))
         list_splice(&s->resume, &s->no_room);
     accounts_resume(s);
     accounts_call(s);

@@ -96,21 +96,6 @@ void step_ask_all(struct world *w)
     ask(w, &request);
 }
 
-/* These queues without those whose jobs in memory wait for jobs that keep their ordering keys. The
- * model counts those jobs' bytes roughly, and only when all is calm. */
-static unsigned without_lanes(struct world *w, unsigned queues)
-{
-    for (unsigned q = 0; q < MODEL_QUEUES; q++) {
-        char text[TEXT_MAX];
-        struct queue_view v;
-
-        if (engine_queue_get(w->engine, text_make(TEXT_QUEUE, q, text), &v) == 0 &&
-            v.hold == HOLD_LANES)
-            queues &= ~(1u << q);
-    }
-    return queues;
-}
-
 void step_lease(struct world *w)
 {
     struct wait wait;
@@ -128,7 +113,7 @@ void step_lease(struct world *w)
     w->calm = true;
     /* In memory or on disk; a job is given out when its records are durable. */
     bool there = w->cold && engine_lsn(w->engine) == partition_durable_lsn(w->partition) &&
-                 world_owed(w, without_lanes(w, wait.queues), 1) > 0;
+                 world_owed(w, wait.queues, 1) > 0;
     w->calm = false;
     cover_holds(&w->model, wait.reach);
     uint64_t visible = engine_visible_lsn(w->engine), offered = engine_offered_lsn(w->engine);

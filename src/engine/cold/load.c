@@ -122,7 +122,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     if (c->ready_bytes == 0 && c->from.at_ms <= e->now_ms)
         return true;
     /* Jobs that become due are loaded, though the class has its share of later ones. */
-    return c->near.at_ms <= e->now_ms && c->near_bytes < hot_room(e) / 8 + class_least(e, c);
+    return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
 }
 
 /* The class has no due job in memory that it could give, but some may come from disk, from its
@@ -209,20 +209,12 @@ static bool load_class(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* Ended jobs fill memory, and a batch takes them, or will. A backlog that has expired on disk would
- * otherwise come to memory faster than its expired jobs go to disk. */
-static bool past_fills_memory(const struct engine *e)
-{
-    return e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_PAST_FULL) &&
-           (e->place.batch.active || engine_feed_due(e));
-}
-
 /* Loading by due time takes turns with loading from the backlog. Nothing is loaded while jobs in
  * memory are due and not ready yet, which takes several turns if they are many: it might overtake
  * them. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
 {
-    if (unfired_ms(e) <= e->now_ms || past_fills_memory(e))
+    if (unfired_ms(e) <= e->now_ms)
         return false;
     e->cold.load_turn = !e->cold.load_turn;
     if (e->cold.load_turn && due_too && load_due(e, ret))

@@ -15,8 +15,8 @@ const struct place_row place_rows[WHERES] = {
 void batch_init(struct batch *b)
 {
     b->empty_lsn = UINT64_MAX;
-    lists_init(&b->classes, &b->asides, &b->asides_fed, &b->source, &b->jobs, &b->past_jobs,
-               &b->dead);
+    lists_init(&b->orders, &b->asides, &b->asides_fed, &b->source, &b->jobs, &b->past_source,
+               &b->past_jobs);
 }
 
 /* The family of the run that a job goes to from its place. */

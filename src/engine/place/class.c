@@ -45,8 +45,7 @@ struct class *class_obtain(struct engine *e, struct queue *q, unsigned index)
         return NULL;
     *c = rows[index];
     c->queue = q;
-    lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->waits, &c->fed,
-               &c->source);
+    lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->fed);
     assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
     q->classes[index] = c;
     standing_count(e, q, pool_size(sizeof(*c)));
@@ -62,7 +61,6 @@ void classes_free(struct engine *e, struct queue *q)
             continue;
         list_remove(&c->link);
         list_remove(&c->arrived);
-        list_remove(&c->waits);
         list_remove(&c->fed);
         wheel_remove(&c->near);
         free(c->floors);
@@ -104,13 +102,6 @@ void class_close(struct engine *e, struct class *c)
         e->place.closed_count++;
         list_append(&e->place.closed, &c->link);
     }
-}
-
-void class_waits(struct engine *e, struct class *c)
-{
-    class_close(e, c);
-    if (list_empty(&c->waits))
-        list_append(&e->place.tails, &c->waits);
 }
 
 void queue_ask(struct engine *e, struct queue *q)
@@ -162,22 +153,15 @@ static bool queue_is_asked(const struct engine *e, const struct queue *q)
            (q->kind && post_is_asked(e, &q->kind->post));
 }
 
-/* A tenant that leaves less room than its hot jobs take has its share. */
-static bool has_share(const struct engine *e, const struct queue *q)
-{
-    uint64_t room = hot_room(e), least = budget_share(e, SHARE_TENANT);
-
-    return !q->hidden && q->tenant->hot_bytes > (room > least ? room : least);
-}
-
-/* Classes without jobs in memory go without if their tenant has its share: else one large job in
- * each of many queues would fill the memory. If a worker asks at a queue, the tenant may have more,
- * because the worker takes the job. */
+/* A tenant that leaves less room than its hot jobs take has its share. Its classes without jobs in
+ * memory then go without: else one large job in each of many queues would fill the memory. If a
+ * worker asks at a queue, the tenant may have more, because the worker takes the job. */
 static bool class_goes_without(const struct engine *e, const struct class *c)
 {
     const struct tenant *t = c->queue->tenant;
+    uint64_t room = hot_room(e), least = budget_share(e, SHARE_TENANT);
 
-    if (!has_share(e, c->queue))
+    if (c->queue->hidden || t->hot_bytes <= (room > least ? room : least))
         return false;
     return !queue_is_asked(e, c->queue) || leased_is_full(e, t) ||
            t->hot_bytes > budget_share(e, SHARE_ASKED);
@@ -189,21 +173,16 @@ bool class_is_full(const struct engine *e, const struct class *c)
            (c->hot_bytes > hot_room(e) / 8 || (c->hot_bytes == 0 && class_goes_without(e, c)));
 }
 
-/* The share of a class though there is no room; all closed classes together have a sixteenth.
- * Classes that are not closed may be many, too: beyond that sixteenth, a class of a tenant that has
- * its share has one job. */
-uint64_t class_least(const struct engine *e, const struct class *c)
+/* The share of a class though there is no room; all classes together have a sixteenth. */
+uint64_t class_least(const struct engine *e)
 {
-    if (hot_bytes(e) > budget_share(e, SHARE_HOT) + budget_share(e, SHARE_CLASSES) &&
-        has_share(e, c->queue))
-        return 0;
     return e->place.closed_count > 4 ? budget_share(e, SHARE_CLASSES) / e->place.closed_count
                                      : budget_share(e, SHARE_CLASS);
 }
 
 bool class_is_glutted(const struct engine *e, const struct class *c)
 {
-    return memory_is_crowded(e) && (c->ready_bytes > hot_room(e) / 8 + class_least(e, c) ||
+    return memory_is_crowded(e) && (c->ready_bytes > hot_room(e) / 8 + class_least(e) ||
                                     (c->ready_bytes == 0 && class_goes_without(e, c)));
 }
 
@@ -214,7 +193,7 @@ bool class_is_shut_out(const struct engine *e, const struct class *c)
 
 bool class_is_half_glutted(const struct engine *e, const struct class *c)
 {
-    return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e, c)) / 2;
+    return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
 }
 
 /* A tenant may have as much as it leaves to others, so that each finds some room. */

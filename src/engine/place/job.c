@@ -193,27 +193,24 @@ static void place_leased(struct engine *e, struct trail *t)
     }
 }
 
-static bool ends_before(const struct trail *a, const struct trail *b)
-{
-    return a->ended_ms < b->ended_ms || (a->ended_ms == b->ended_ms && a->job->seq < b->job->seq);
-}
-
 /* Puts a trail into a list that is by the ends of jobs; its links are at this place in trails. A
  * job that told others of its end, or that a batch gave back, or that was copied forward, comes
- * late: it goes before all jobs of the list, or before jobs that ended after it if they are few. In
- * replay all come as they may, and past_sort() has the last word. */
+ * late: it goes before jobs that ended after it, if they are few. In replay all come as they may,
+ * and past_sort() has the last word. */
 static void list_by_end(const struct engine *e, struct list *head, struct trail *t, size_t link,
                         int steps)
 {
     struct list *at = head->prev;
 
-    /* A job that ended just now is last, whatever the clock said before. */
-    if (e->started && t->ended_ms != e->now_ms && at != head) {
-        if (ends_before(t, (const struct trail *)((uintptr_t)head->next - link)))
-            at = head;
-        while (steps-- > 0 && at != head &&
-               ends_before(t, (const struct trail *)((uintptr_t)at - link)))
-            at = at->prev;
+    if (t->ended_ms == e->now_ms) /* it ended just now, whatever the clock said before */
+        steps = 0;
+    for (; steps > 0 && at != head && e->started; steps--) {
+        const struct trail *before = (const struct trail *)((uintptr_t)at - link);
+
+        if (before->ended_ms < t->ended_ms ||
+            (before->ended_ms == t->ended_ms && before->job->seq < t->job->seq))
+            break;
+        at = at->prev;
     }
     list_append(at->next, (struct list *)((uintptr_t)t + link));
 }
@@ -240,8 +237,6 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 j->trail, offsetof(struct trail, link), LATE_STEPS);
     if (list_empty(&q->ended))
         list_append(&e->place.ended, &q->ended);
-    if (e->place.batch.gathering) /* the batch may have an older image of the job */
-        j->trail->batch = (uint16_t)e->place.batch.number;
     if (state != JOB_DEAD && !j->trail->hold_ms)
         past_count(e, q, j, true);
     if (hidden_rows[q->hidden].lists_ended) /* an ended job needs no second timer */
@@ -329,7 +324,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
         j->state = due ? JOB_READY : JOB_SCHEDULED;
         if (due) {
             list_append(&c->tail, &j->timer.link);
-            class_waits(e, c);
+            class_close(e, c);
         } else {
             wheel_add(&e->wheels[WHEEL_SPARE], &j->timer);
         }
@@ -378,7 +373,6 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     queue_count(e, q, job_counts_as(j), 1);
     weight = job_weight(j);
     e->place.bytes[j->where] += weight;
-    q->tenant->memory_bytes += weight;
     if (j->where == WHERE_OWNS_LANE)
         q->tenant->owner_bytes += weight;
     if (j->where == WHERE_LEASED)
@@ -447,7 +441,6 @@ void job_unplace(struct engine *e, struct job *j)
             batch_stale(e, j);
     }
     e->place.bytes[j->where] -= weight;
-    q->tenant->memory_bytes -= weight;
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
         q->classes[INDEX_ORDERED]->tailed--;
     if (j->where == WHERE_LEASED)

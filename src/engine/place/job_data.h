@@ -132,8 +132,6 @@ struct trail {
     uint32_t deferrals;
     uint8_t flags;
     int8_t progress;
-    uint16_t
-        batch; /* ended: while this batch was gathered, the job came to its list (modulo 2^16) */
 };
 
 /* Until when the job of a trail is kept, if it has ended. */

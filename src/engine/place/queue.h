@@ -58,7 +58,6 @@ unsigned class_at_slot(enum cold_slot slot);
 /* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
-void class_waits(struct engine *e, struct class *c); /* its tail has jobs: closes it, too */
 /* A worker asks for jobs of the queue: those that are not in memory are looked at first. */
 void queue_ask(struct engine *e, struct queue *q);
 
@@ -76,7 +75,7 @@ bool class_is_shut_out(const struct engine *e, const struct class *c);
 bool class_is_half_glutted(const struct engine *e, const struct class *c);
 /* Hot and leased jobs take so much that classes have shares. */
 bool memory_is_crowded(const struct engine *e);
-uint64_t class_least(const struct engine *e, const struct class *c);
+uint64_t class_least(const struct engine *e);
 uint64_t hot_room(const struct engine *e);
 /* Jobs that own their lanes have to stay in memory. While a tenant has many, none of its lanes is
  * begun. */

@@ -9,7 +9,6 @@
 #include "base/named.h"
 #include "base/tree.h"
 #include "base/wheel.h"
-#include "engine/place/batch_data.h"
 #include "engine/view.h"
 #include "record/coldkey.h"
 
@@ -54,11 +53,8 @@ struct class
     struct queue *queue;
     struct list ready;
     struct list tail;
-    struct list link;   /* in place.closed */
-    struct list waits;  /* in place.tails, if its tail has jobs, or had */
-    struct list fed;    /* in batch.classes */
-    struct list source; /* the part of the tail that is to be fed */
-    struct timer near;  /* in WHEEL_NEARS: when jobs on disk should be loaded */
+    struct list link;  /* in place.closed */
+    struct timer near; /* in WHEEL_NEARS: when jobs on disk should be loaded */
     bool closed;
     uint8_t number;         /* of its row in QUEUE_CLASSES */
     uint8_t slot;           /* of its row: an enum cold_slot */
@@ -77,6 +73,7 @@ struct class
     struct heap feeding; /* the part of the tail that is to be fed */
     uint64_t tailed;     /* jobs of the tail, in WHEEL_SPARE, and on their way to disk */
     struct list arrived; /* in place.arrived: some of the tail waits for jobs to become ready */
+    struct list fed;     /* in batch.orders */
 };
 
 /* Where workers wait: at a queue, or at a kind. */
@@ -163,7 +160,6 @@ struct tenant {
     uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
     uint64_t leased_bytes;
     uint64_t hot_bytes;
-    uint64_t memory_bytes;  /* of its jobs in memory, hidden ones too */
     int64_t kept_bytes;     /* of its jobs in memory and on disk: see kept.c */
     struct list greedy;     /* in place.kept.greedy, while history has to give way: see kept.c */
     uint64_t past_bytes;    /* of its queues' past_bytes, without hidden ones */
@@ -202,7 +198,8 @@ struct queue {
     struct list lull; /* in place.turns.lulls */
     struct tenant *tenant;
     struct kind *kind;
-    struct kind *serves; /* the kind in whose ring it gives: its own, or that of queues that push */
+    struct kind
+        *serves; /* the kind in whose ring it gives: its own, or that of all queues that push */
     struct post post;
     struct bucket bucket;
     int64_t credit; /* jobs that it may still give before the next queue has its turn */
@@ -217,8 +214,8 @@ struct queue {
     struct list rich; /* in place.rich, if `past` has more than engine_options.history_bytes */
     struct list past_keyed; /* ended jobs whose keys are held: any number is kept */
     struct list dead;
-    struct list ended; /* in place.ended, if one of these three has jobs, or had */
-    struct queue_batch batch;
+    struct list ended;              /* in place.ended, if one of these three has jobs, or had */
+    uint32_t batch;                 /* the last batch that took a job of it from WHEEL_LATER */
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
     int64_t cold_bytes;             /* of these, as records say: see kept.c */

@@ -127,7 +127,7 @@ int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
         return BELFRY_FULL;
     if (!q)
         return 0;
-    batch_release_dead(e, q, limit);
+    batch_release_dead(e, q);
     int n = redrive_hot(e, q, limit);
     if (n != 0 || q->cold[COLD_DEAD] <= 0)
         return n;
