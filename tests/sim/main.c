@@ -133,10 +133,11 @@ static void last_words(FILE *in, char why[JUDGE_TEXT], char again[JUDGE_TEXT])
 static uint64_t first_seed(unsigned mutant)
 {
     static const uint16_t seeds[MUTANT_COUNT] = {
-        [MUTANT_OVERTAKING] = 1800,   [MUTANT_TAKEN_FED] = 355,     [MUTANT_CROWDED] = 305,
-        [MUTANT_GRAVE_LOST] = 760,    [MUTANT_KEY_STALE] = 515,     [MUTANT_CUT_WIDE] = 275,
-        [MUTANT_TORN_ACCEPTED] = 120, [MUTANT_SUMS_LOST] = 115,     [MUTANT_WALK_BLIND] = 65,
-        [MUTANT_MISSED_EARLY] = 55,   [MUTANT_LEASES_SHARED] = 225, [MUTANT_FED_NOT_OWED] = 440,
+        [MUTANT_OVERTAKING] = 1840,    [MUTANT_GRAVE_LOST] = 1010,   [MUTANT_FED_NOT_OWED] = 630,
+        [MUTANT_KEY_STALE] = 565,      [MUTANT_TAKEN_FED] = 520,     [MUTANT_MISSED_EARLY] = 470,
+        [MUTANT_HISTORY_NEWEST] = 460, [MUTANT_CROWDED] = 305,       [MUTANT_CUT_WIDE] = 280,
+        [MUTANT_LEASES_SHARED] = 225,  [MUTANT_SUMS_LOST] = 195,     [MUTANT_TORN_ACCEPTED] = 135,
+        [MUTANT_WALK_BLIND] = 70,      [MUTANT_HOLDERS_SHARED] = 70,
     };
 
     return seeds[mutant] ? seeds[mutant] : 1;

@@ -464,7 +464,7 @@ static void a_batch_for_the_disk_has_the_jobs_of_some_thousand_queues(void **sta
 
     (void)state;
     teardown(NULL);
-    memory_bytes = 4 << 20;
+    memory_bytes = 16 << 20;
     start(0);
     use_once("a", 4500, 3600000);
     n = gather_batch();
