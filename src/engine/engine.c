@@ -136,9 +136,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     /* Nobody waits for the loop yet: all that may sink does so at once. */
     for (int i = 0; i < WHEELS; i++)
         e->wheels[i].slice = INT_MAX;
-    do
-        engine_advance(e, wall_ms, mono_ms);
-    while (unfired_ms(e) <= e->now_ms);
+    engine_advance(e, wall_ms, mono_ms);
     for (int i = 0; i < WHEELS; i++)
         e->wheels[i].slice = WHEEL_SLICE;
 }

@@ -107,7 +107,8 @@ def test_a_batch_is_whole_after_kill_9(server):
         server.kill()
     server.start()
     with server.wire(3) as b:
-        jobs = b.call("STATS")["ready"]
+        stats = b.call("STATS")
+        jobs = stats["ready"] + stats["scheduled"]  # some thousand become ready in a turn
     assert jobs % 400 == 0 and acknowledged * 400 <= jobs <= (acknowledged + 20) * 400
 
 
