@@ -35,10 +35,29 @@ enum want_kind {
     WANT_ID,
     WANT_KEY,
     WANT_PAGE, /* entries of one family behind a key */
+    WANT_MANY, /* several jobs, by id or by key */
 };
+
+#define ASK_BYTES 18 /* of a locator's key of a key */
+
+/* One of several jobs that a request needs. */
+struct cold_ask {
+    bool by_key;
+    bool whole; /* the job comes to memory, so all of it is needed */
+    char locator[ASK_BYTES];
+    struct job_id id;
+    size_t first; /* answer: its items */
+    size_t n;
+};
+
+/* The order of asks in an answer. Asks that are about the same job are equal. */
+int ask_compare(const void *a, const void *b);
 
 struct cold_want {
     enum want_kind kind;
+    bool grows; /* the request brings the job to memory */
+    struct cold_ask *asks; /* WANT_MANY */
+    size_t ask_count;
     struct job_id id;
     size_t queue_len;
     size_t key_len;
@@ -56,6 +75,7 @@ struct cold_want {
 
 struct cold_item {
     uint32_t number; /* of the run that has the item */
+    bool cut;        /* the body has only what tells whether and how the job is there */
     size_t key_len;
     char key[COLD_KEY_MAX];
     struct str body; /* of a PUT record */
@@ -76,8 +96,8 @@ uint64_t engine_moves(const struct engine *e);
 /* A number that changes whenever runs do. */
 uint64_t engine_run_changes(const struct engine *e);
 
-/* The item that the last request needs, which answered COLD. The host has the item looked up, gives
- * the answer, and executes the request again, both in one turn. */
+/* What the last request needs, which answered COLD. The host has that looked up, gives the answer,
+ * and executes the request again, both in one turn. */
 const struct cold_want *engine_want(const struct engine *e);
 /* Borrows the answer until engine_answer(e, NULL). COLD: jobs moved meanwhile, and the host must
  * look them up again. */

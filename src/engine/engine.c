@@ -86,6 +86,7 @@ void engine_free(struct engine *e)
     pool_fini(&e->place.known.pool);
     pool_fini(&e->pool);
     buf_fini(&e->scratch);
+    buf_fini(&e->cold.asks);
     free(e);
 }
 

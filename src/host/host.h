@@ -88,8 +88,13 @@ struct host {
     struct committer *committer;
     int64_t commit_begun_us; /* monotonic: when the commit under way began */
     struct host_chore chores[CHORE_KINDS];
-    struct list errands_waiting;
-    unsigned errands_sent; /* errands on their way */
+    struct list errands_waiting; /* See errand.h. */
+    struct list errands_growing; /* the same, of errands that bring jobs to memory */
+    struct list errands_back;    /* errands whose requests are to be executed again */
+    unsigned errands_sent;       /* errands on their way, or back */
+    unsigned errands_slots;      /* that they have */
+    const void *errands_last;    /* the group whose errand was sent last */
+    const void *errands_last_growing;
     struct hist commit_us;
     struct hist fetch_us;
 

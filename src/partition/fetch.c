@@ -9,8 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "record/opts.h"
+#include "record/record.h"
+
 #define PAGE_DEAD  10000             /* entries that do not count, which a page may pass over */
 #define PAGE_BYTES ((size_t)2 << 20) /* a page ends behind the entry that reaches this size */
+#define SMALL_BODY 512               /* a body up to this size is not cut */
+#define WHOLE_MIN  ((size_t)8 << 20) /* jobs of this size together may come to memory at once, */
+#define WHOLE_PART 4                 /* or of this part of the memory */
 
 /* Pins the present runs. This comes before each try. */
 static int fetch_prepare(struct fetch *f)
@@ -18,8 +24,19 @@ static int fetch_prepare(struct fetch *f)
     cold_unpin(&f->pinned);
     f->answer.moves = engine_moves(f->p->engine);
     f->answer.more = false;
-    f->items.n = f->items.bodies.len = 0;
+    f->items.n = f->items.bodies.len = f->whole_bytes = 0;
     return cold_pin(f->p, NULL, NULL, &f->pinned);
+}
+
+static int copy_asks(struct fetch *f)
+{
+    size_t bytes = f->want.ask_count * sizeof(*f->want.asks);
+    struct cold_ask *asks = bytes ? malloc(bytes) : NULL;
+
+    if (asks)
+        memcpy(asks, f->want.asks, bytes);
+    f->want.asks = asks;
+    return bytes && !asks ? BELFRY_NOMEM : 0;
 }
 
 struct fetch *partition_fetch(struct partition *p)
@@ -32,12 +49,21 @@ struct fetch *partition_fetch(struct partition *p)
     f->want = *engine_want(p->engine);
     f->answer.want = &f->want;
     list_append(&p->fetches, &f->link);
-    if (fetch_prepare(f) < 0) {
+    if (copy_asks(f) < 0 || fetch_prepare(f) < 0) {
         partition_fetch_end(p, f);
         return NULL;
     }
     p->stats.fetches++;
     return f;
+}
+
+unsigned fetch_grows(const struct fetch *f)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < f->want.ask_count; i++)
+        n += f->want.asks[i].whole;
+    return f->want.kind == WANT_MANY ? n : f->want.grows;
 }
 
 static bool may_hold(const struct cold_run *r, struct str key)
@@ -90,21 +116,69 @@ static int newest(struct fetch *f, struct str key, struct buf *ret_value, uint32
     return found && !grave ? 0 : BELFRY_NOTFOUND;
 }
 
+static size_t whole_max(const struct partition *p)
+{
+    size_t part = (size_t)p->o.memory_bytes / WHOLE_PART;
+
+    return part > WHOLE_MIN ? part : WHOLE_MIN;
+}
+
+/* Whether an entry is to be cut: nobody takes the job to memory, or it is too large for that. */
+static bool is_cut(struct fetch *f, const struct cold_ask *ask, size_t bytes)
+{
+    if (!ask || bytes <= SMALL_BODY)
+        return false;
+    f->whole_bytes += ask->whole ? bytes : 0;
+    return !ask->whole || f->whole_bytes > whole_max(f->p);
+}
+
+/* Leaves of a job what tells whether and how it is there: a request may ask for thousands. */
+static void cut_body(struct buf *value)
+{
+    struct buf opts = { 0 }, cut = { 0 };
+    struct job_image image;
+    struct job_opts o;
+
+    if (!record_get_job(buf_view(value), &image))
+        return;
+    job_opts_read(image.opts, image.born_ms, &o);
+    o.backoff = o.push = (struct str){ 0 };
+    job_opts_put(&opts, &o, image.born_ms); /* without labels, parents and listeners */
+    image.opts = buf_view(&opts);
+    image.payload = (struct str){ 0 };
+    image.trail.worker = image.trail.note = image.trail.result = (struct str){ 0 };
+    image.trail.error = image.trail.history = image.trail.pending = (struct str){ 0 };
+    record_put_image(&cut, &image);
+    value->len = 0;
+    buf_str(value, buf_view(&cut));
+    value->failed = value->failed || opts.failed || cut.failed;
+    buf_fini(&opts);
+    buf_fini(&cut);
+}
+
 /* Adds the job at a place, if there is one. */
-static int add_place(struct fetch *f, struct str place)
+static int add_place(struct fetch *f, const struct cold_ask *ask, struct str place)
 {
     struct buf value = { 0 };
     uint32_t number;
     int err = newest(f, place, &value, &number);
+    bool cut = !err && is_cut(f, ask, value.len);
 
+    if (cut)
+        cut_body(&value);
     if (!err)
-        err = items_add(&f->items, &(struct run_entry){ .key = place, .value = buf_view(&value) },
-                        number);
+        err = value.failed ? BELFRY_NOMEM
+                           : items_add(&f->items,
+                                       &(struct run_entry){ .key = place,
+                                                            .value = buf_view(&value) },
+                                       number);
+    if (!err)
+        f->items.at[f->items.n - 1].cut = cut;
     buf_fini(&value);
     return err == BELFRY_NOTFOUND ? 0 : err;
 }
 
-static int add_located(struct fetch *f, const struct cold_key *k)
+static int add_located(struct fetch *f, const struct cold_ask *ask, const struct cold_key *k)
 {
     struct buf value = { 0 };
     struct str place;
@@ -113,33 +187,71 @@ static int add_located(struct fetch *f, const struct cold_key *k)
     int err = newest(f, cold_key_str(k), &value, &number);
 
     if (!err)
-        err =
-            cold_place_get(buf_view(&value), &place, &until) ? add_place(f, place) : BELFRY_CORRUPT;
+        err = cold_place_get(buf_view(&value), &place, &until) ? add_place(f, ask, place)
+                                                               : BELFRY_CORRUPT;
     buf_fini(&value);
     return err == BELFRY_NOTFOUND ? 0 : err;
 }
 
-static int fetch_id(struct fetch *f)
+static int fetch_id(struct fetch *f, const struct cold_ask *ask, struct job_id id)
 {
     struct cold_key k;
 
-    cold_key_due(&k, (struct cold_point){ f->want.id.due_ms, f->want.id.seq });
-    int err = add_place(f, cold_key_str(&k));
-    cold_key_of_seq(&k, f->want.id.seq);
-    return err ? err : add_located(f, &k);
+    cold_key_due(&k, (struct cold_point){ id.due_ms, id.seq });
+    int err = add_place(f, ask, cold_key_str(&k));
+    cold_key_of_seq(&k, id.seq);
+    return err ? err : add_located(f, ask, &k);
+}
+
+static void load_filters(struct fetch *f)
+{
+    for (size_t i = 0; i < f->pinned.n; i++)
+        if (f->pinned.runs[i]->d.family == FAMILY_LOCATOR)
+            cold_load_filter(f->p, f->pinned.runs[i]);
 }
 
 static int fetch_key(struct fetch *f)
 {
     struct cold_key k;
 
-    for (size_t i = 0; i < f->pinned.n; i++)
-        if (f->pinned.runs[i]->d.family == FAMILY_LOCATOR)
-            cold_load_filter(f->p, f->pinned.runs[i]);
+    load_filters(f);
     cold_key_of_key(&k, (struct str){ f->want.queue, f->want.queue_len },
                     (struct str){ f->want.order, f->want.order_len },
                     (struct str){ f->want.key, f->want.key_len });
-    return add_located(f, &k);
+    return add_located(f, NULL, &k);
+}
+
+/* Sorts the asks, and leaves one of those that are about the same job. */
+static void sort_asks(struct cold_want *w)
+{
+    size_t n = 0;
+
+    qsort(w->asks, w->ask_count, sizeof(*w->asks), ask_compare);
+    for (size_t i = 0; i < w->ask_count; i++) {
+        if (n > 0 && ask_compare(&w->asks[n - 1], &w->asks[i]) == 0)
+            w->asks[n - 1].whole |= w->asks[i].whole;
+        else
+            w->asks[n++] = w->asks[i];
+    }
+    w->ask_count = n;
+}
+
+static int fetch_many(struct fetch *f)
+{
+    int err = 0;
+
+    load_filters(f);
+    sort_asks(&f->want);
+    for (size_t i = 0; i < f->want.ask_count && !err; i++) {
+        struct cold_ask *ask = &f->want.asks[i];
+        struct cold_key k = { .len = ASK_BYTES };
+
+        memcpy(k.bytes, ask->locator, ASK_BYTES);
+        ask->first = f->items.n;
+        err = ask->by_key ? add_located(f, ask, &k) : fetch_id(f, ask, ask->id);
+        ask->n = f->items.n - ask->first;
+    }
+    return err;
 }
 
 /* Reads entries behind `after` that have the wanted prefix. */
@@ -203,8 +315,9 @@ int fetch_run(struct fetch *f)
     int err;
 
     switch (f->want.kind) {
-    case WANT_ID: err = fetch_id(f); break;
+    case WANT_ID: err = fetch_id(f, NULL, f->want.id); break;
     case WANT_KEY: err = fetch_key(f); break;
+    case WANT_MANY: err = fetch_many(f); break;
     default: err = fetch_page(f);
     }
     items_settle(&f->items);
@@ -229,5 +342,6 @@ void partition_fetch_end(struct partition *p, struct fetch *f)
     cold_unpin(&f->pinned);
     list_remove(&f->link);
     items_fini(&f->items);
+    free(f->want.asks);
     free(f);
 }

@@ -192,16 +192,12 @@ static void run_each(const struct batch *b)
 
     if (!check_afters(b))
         return;
-    for (size_t i = 0; i < b->n; i++) {
-        if (!b->items[i].note.code && engine_schedule_ask(e, &b->specs[i]) == BELFRY_COLD) {
-            verb_error(b->call, BELFRY_COLD, "");
-            return;
-        }
-    }
+    if (verb_failed(b->call, engine_schedule_ask(e, b->specs, b->n)))
+        return;
     reply_array(b->call->reply, b->n);
     for (size_t i = 0; i < b->n; i++) {
         const struct note *note = &b->items[i].note;
-        int err = note->code ? 0 : engine_schedule(e, &b->specs[i], &b->results[i]);
+        int err = note->code ? 0 : engine_schedule_next(e, &b->specs[i], &b->results[i]);
 
         if (note->code)
             refuse_item(b, i, note->code, note->text);

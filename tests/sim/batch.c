@@ -134,15 +134,14 @@ static bool batch_each(struct world *w, const struct request *r)
     static struct items items;
 
     items_of(w, r, &items);
-    for (size_t i = 0; i < r->batch_count; i++)
-        if (engine_schedule_ask(w->engine, &items.specs[i]) == BELFRY_COLD) {
-            trace_note("BATCH each of %zu: COLD", r->batch_count);
-            return false;
-        }
+    if (engine_schedule_ask(w->engine, items.specs, r->batch_count) == BELFRY_COLD) {
+        trace_note("BATCH each of %zu: COLD", r->batch_count);
+        return false;
+    }
     w->model.replaying = true; /* what is late already expires when the time is looked at */
     for (size_t i = 0; i < r->batch_count; i++) {
         bytes_note(w);
-        int err = engine_schedule(w->engine, &items.specs[i], &items.results[i]);
+        int err = engine_schedule_next(w->engine, &items.specs[i], &items.results[i]);
         trace_note("BATCH each, item %zu: %s, job %" PRIu64, i, err ? error_name(err) : "ok",
                    items.results[i].id.seq);
         CHECK(err != BELFRY_COLD, "an item of a batch is COLD after all was fetched");

@@ -64,15 +64,6 @@ void key_absent(struct engine *e, struct str queue, struct str order, struct str
 /* A request found out before that no job has the key of this locator. */
 bool key_is_absent(const struct engine *e, const struct cold_key *k);
 
-#define PAST_UNKNOWN INT_MIN
-
-/* The state of an ended job of the scope; NOTFOUND; or PAST_UNKNOWN. */
-int past_state(const struct engine *e, struct job_id id);
-/* Notes that a job ended in this state, or that there is none (NOTFOUND), until that moment. */
-void past_note(struct engine *e, struct job_id id, int state, int64_t gone_ms);
-/* The facts about the end of this job no longer hold. */
-void past_forget(struct engine *e, uint64_t seq);
-
 /* ---- walk.c: walks over jobs in memory and on disk ---- */
 
 /* The families that have jobs, in the order of walks. Most jobs go through them in this order. */

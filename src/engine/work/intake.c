@@ -162,10 +162,25 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     return 0;
 }
 
+/* Asks for all jobs on disk that a new job may meet. `again`: a job before it has the same key, so
+ * it may find it free. */
+static void schedule_ask(struct engine *e, const struct job_spec *s, bool again)
+{
+    struct queue *q = queue_find(e, s->queue);
+    bool kept = false;
+
+    if (list_empty(&e->cold.runs) || spec_check(e, q, s))
+        return;
+    if (q && s->key.len > 0)
+        kept = key_ask(e, q, s->order, s->key, s->if_exists == IFEXISTS_REPLACE);
+    if (!kept || again)
+        after_ask(e, s);
+}
+
 /* Finds the queue of a new job, or NULL, and the job that has its key, or NULL. A holder of the key
- * that is on disk comes to memory if it is to be replaced, or if `take`. 0, or an error. */
-static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
-                          struct queue **ret_queue, struct job **ret_holder)
+ * that is on disk comes to memory if it is to be replaced; else it is shown. 0, or an error. */
+static int schedule_check(struct engine *e, const struct job_spec *s, struct queue **ret_queue,
+                          struct job **ret_holder)
 {
     struct queue *q = *ret_queue = queue_find(e, s->queue);
     int err = spec_check(e, q, s);
@@ -179,9 +194,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (q && q->settings->past_grace_ms >= 0 && due < e->now_ms - q->settings->past_grace_ms)
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings->past_grace_ms);
-    if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
-        key_absent(e, s->queue, s->order, s->key);
-    struct job *holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
+    struct job *holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, false, &err) : NULL;
     if (holder && state_is_ahead(holder->state) &&
         (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
         holder = key_seek(e, q, s->order, s->key, true, &err);
@@ -267,7 +280,7 @@ static int schedule_one(struct engine *e, const struct job_spec *s, bool limited
 {
     struct queue *q;
     struct job *holder;
-    int err = schedule_check(e, s, false, &q, &holder);
+    int err = schedule_check(e, s, &q, &holder);
 
     if (err)
         return err;
@@ -277,17 +290,19 @@ static int schedule_one(struct engine *e, const struct job_spec *s, bool limited
     return err ? err : schedule_new(e, s, q, ret);
 }
 
-int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+int engine_schedule_next(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
 {
-    return schedule_one(e, s, true, ret);
+    e->cold.asking = ASKS_NONE;
+    int err = schedule_one(e, s, true, ret);
+    e->cold.asking = ASKS_ONE;
+    return err;
 }
 
-int engine_schedule_ask(struct engine *e, const struct job_spec *s)
+int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
 {
-    struct queue *q;
-    struct job *holder;
+    int err = s->key.len > 0 || s->after_count > 0 ? engine_schedule_ask(e, s, 1) : 0;
 
-    return schedule_check(e, s, true, &q, &holder);
+    return err ? err : engine_schedule_next(e, s, ret);
 }
 
 /* The earlier item of the batch with the key of item i, or NULL. That item will have the key when
@@ -299,6 +314,14 @@ static const struct job_spec *earlier_of(const struct job_spec *specs, size_t i)
             str_eq(specs[k].order, specs[i].order))
             return &specs[k];
     return NULL;
+}
+
+int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n)
+{
+    asks_begin(e);
+    for (size_t i = 0; i < n && !e->refuse_new; i++)
+        schedule_ask(e, &specs[i], earlier_of(specs, i));
+    return asks_end(e);
 }
 
 /* Bytes that item i takes; `earlier` is the item whose job it meets, if it is no holder. */
@@ -341,11 +364,13 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
     for (size_t i = 0; i < n; i++) {
         struct queue *q;
         struct job *holder;
-        int err = schedule_check(e, &specs[i], true, &q, &holder);
+        int err = schedule_check(e, &specs[i], &q, &holder);
         struct tenant *t = tenant_of(e, q, specs[i].queue);
         const struct job_spec *earlier = earlier_of(specs, i);
         bool again = earlier, taken = holder || again;
         bool begins = !taken && begins_queue(q, specs, i);
+        /* A holder that is only shown is shown no more when parents are looked at. */
+        int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
 
         *ret_at = i;
         if (!err && holder && again && specs[i].if_exists != IFEXISTS_REJECT)
@@ -356,7 +381,6 @@ static int check_all(struct engine *e, const struct job_spec *specs, size_t n, s
             err = tenant_refuses_job(e, t);
         if (!err && begins)
             err = tenant_refuses_queue(e, q, specs[i].queue);
-        int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
         if (!err)
             err = tenant_refuses_bytes(e, t, needs);
         if (err)
@@ -385,28 +409,13 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
     after_promise_nothing(e, specs, n);
 }
 
-/* Checks once more if facts about the first items were forgotten for the sake of the last ones.
- * There is room for the facts of one batch. */
-static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
+/* As engine_schedule_all, when everything is known that is needed from disk. */
+static int schedule_known(struct engine *e, const struct job_spec *specs, size_t n,
+                          struct schedule_result *ret, size_t *ret_at)
 {
-    int err = 0;
+    int err = check_all(e, specs, n, ret_at);
 
-    for (int i = 0; i < 2 && !err; i++) {
-        uint64_t wipes = e->cold.pasts.wipes + e->cold.absent.wipes;
-
-        err = check_all(e, specs, n, ret_at);
-        promise_nothing(e, specs, n);
-        if (e->cold.pasts.wipes + e->cold.absent.wipes == wipes)
-            break;
-    }
-    return err;
-}
-
-int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
-                        struct schedule_result *ret, size_t *ret_at)
-{
-    int err = check_again(e, specs, n, ret_at);
-
+    promise_nothing(e, specs, n);
     if (err)
         return err;
     bool before = commit_begin(e);
@@ -420,6 +429,20 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     if (err)
         e->work.torn = true; /* out of memory in between: the engine is to be discarded */
     return commit_end(e, before, err);
+}
+
+int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
+                        struct schedule_result *ret, size_t *ret_at)
+{
+    int err = engine_schedule_ask(e, specs, n);
+
+    *ret_at = 0;
+    if (err)
+        return err;
+    e->cold.asking = ASKS_NONE;
+    err = schedule_known(e, specs, n, ret, ret_at);
+    e->cold.asking = ASKS_ONE;
+    return err;
 }
 
 void engine_tear(struct engine *e)
@@ -440,7 +463,7 @@ int engine_cancel(struct engine *e, struct job_id id)
     if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
     if (!j && err != BELFRY_NOTFOUND)
-        return err;
+        return want_grows(e, err);
     if (!j || state_is_ended(j->state))
         return CANCEL_NOTFOUND;
     if (j->state == JOB_LEASED) {
@@ -470,7 +493,7 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
     const struct job *j = job_claim(e, id, JOB_AHEAD, false, &err);
 
     if (!j)
-        return err;
+        return want_grows(e, err);
     if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
         return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
     j = job_claim(e, id, JOB_AHEAD, true, &err); /* it may expire when it comes from disk */
@@ -516,7 +539,7 @@ int engine_redrive(struct engine *e, struct job_id id)
     struct job *j = job_claim(e, id, JOB_BIT(DEAD), false, &err);
 
     if (!j)
-        return err;
+        return want_grows(e, err);
     if (refuse_full(e))
         return BELFRY_FULL;
     j = job_seek(e, id, true, &err);

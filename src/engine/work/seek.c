@@ -2,6 +2,8 @@
 /* Requests about jobs on disk: what they ask for, and what an answer is worth when it comes. */
 #include "engine/work/work.h"
 
+#include <stdlib.h>
+
 #include "engine/cold/cold.h"
 #include "engine/log/log.h"
 #include "engine/place/detail.h"
@@ -10,9 +12,17 @@
 #include "record/opts.h"
 #include "record/record_cold.h"
 
+#define ASKS_KEEP 65536 /* bytes of a buffer that are kept for the next request */
+
 const struct cold_want *engine_want(const struct engine *e)
 {
     return &e->cold.want;
+}
+
+int want_grows(struct engine *e, int err)
+{
+    e->cold.want.grows = err == BELFRY_COLD;
+    return err;
 }
 
 void want_page_of(struct engine *e, const struct queue *q, char family, struct cold_point after,
@@ -77,10 +87,11 @@ int engine_answer(struct engine *e, struct cold_answer *a)
     e->cold.answer_at = 0;
     if (!a)
         return 0;
-    for (size_t i = 0; i < a->n; i++)
+    for (size_t i = 0; i < a->n && a->want->kind != WANT_MANY; i++)
         if (item_counts(e, a->want, &a->items[i]))
             a->items[n++] = a->items[i];
-    a->n = n;
+    if (a->want->kind != WANT_MANY) /* else each item is judged when it is looked at */
+        a->n = n;
     /* A job may have come to memory and gone to its place again, changed. */
     if (a->moves == e->cold.moves)
         return 0;
@@ -103,29 +114,21 @@ static struct job *settled(struct engine *e, struct job *j, int *ret_err)
     return j;
 }
 
-/* An ended job comes to memory to be put back or deleted: how it had ended is no longer known. */
-static void past_taken(struct engine *e, const struct cold_item *item)
-{
-    struct cold_point p;
-    unsigned state;
-    struct str queue;
-    int64_t at;
-
-    if (record_peek_job(item->body, &state, &at, &queue) && state_is_ended(state) &&
-        cold_key_point((struct str){ item->key, item->key_len }, &p))
-        past_forget(e, p.seq);
-}
-
 int item_take(struct engine *e, const struct cold_item *item)
 {
     int err = emit_taken(
         e, &(struct taken_record){ e->cold.next_grave, { item->key, item->key_len }, item->body });
 
-    if (!err) {
+    if (!err)
         run_taken(e, item);
-        past_taken(e, item);
-    }
     return err;
+}
+
+static int too_large(struct engine *e)
+{
+    return engine_error(e, BELFRY_TOOLARGE,
+                        "the jobs on disk that it changes or waits for are too large to come to "
+                        "memory together; name them in several requests");
 }
 
 /* The job of an item: as it is, or brought to memory. */
@@ -139,7 +142,7 @@ static struct job *item_give(struct engine *e, const struct cold_item *item, boo
         return NULL;
     }
     if (take) {
-        *ret_err = item_take(e, item);
+        *ret_err = item->cut ? too_large(e) : item_take(e, item);
         return *ret_err ? NULL : settled(e, job_find(e, image.seq), ret_err);
     }
     forget_shown(e);
@@ -167,7 +170,7 @@ static const struct cold_item *item_of_seq(struct engine *e, struct job_id id)
 {
     const struct cold_answer *a = e->cold.answer;
 
-    for (size_t k = 0; a && k < a->n; k++) {
+    for (size_t k = 0; a && a->want->kind != WANT_MANY && k < a->n; k++) {
         size_t i = (e->cold.answer_at + k) % a->n;
         struct job_image image;
 
@@ -195,19 +198,115 @@ static bool is_in_scope(const struct engine *e, const struct queue *q)
            str_eq(e->scope, tenant_name(q->tenant));
 }
 
+static bool id_may_be_cold(const struct engine *e, struct job_id id)
+{
+    return !list_empty(&e->cold.runs) && id.partition == e->o.partition && id.seq < e->log.next_seq;
+}
+
+/* ---- Several jobs ---- */
+
+int ask_compare(const void *a, const void *b)
+{
+    const struct cold_ask *x = a, *y = b;
+
+    if (x->by_key != y->by_key)
+        return x->by_key - y->by_key;
+    if (x->by_key)
+        return memcmp(x->locator, y->locator, ASK_BYTES);
+    if (x->id.seq != y->id.seq)
+        return x->id.seq < y->id.seq ? -1 : 1;
+    return x->id.due_ms < y->id.due_ms ? -1 : x->id.due_ms > y->id.due_ms;
+}
+
+void asks_begin(struct engine *e)
+{
+    buf_reset(&e->cold.asks, ASKS_KEEP);
+    e->cold.asks_whole = 0;
+    e->cold.unanswered = e->cold.too_large = false;
+}
+
+int asks_end(struct engine *e)
+{
+    struct buf *asks = &e->cold.asks;
+
+    if (asks->failed) {
+        buf_reset(asks, 0);
+        return engine_plain(e, BELFRY_NOMEM);
+    }
+    if (!e->cold.unanswered)
+        return e->cold.too_large ? too_large(e) : 0;
+    e->cold.want = (struct cold_want){ .kind = WANT_MANY,
+                                       .grows = e->cold.asks_whole > 0,
+                                       .asks = (struct cold_ask *)(void *)asks->ptr,
+                                       .ask_count = asks->len / sizeof(struct cold_ask) };
+    return BELFRY_COLD;
+}
+
+/* What the answer at hand says; NULL: nothing. */
+static const struct cold_ask *ask_answered(const struct engine *e, const struct cold_ask *ask)
+{
+    const struct cold_answer *a = e->cold.answer;
+
+    if (!a || a->want->kind != WANT_MANY)
+        return NULL;
+    return bsearch(ask, a->want->asks, a->want->ask_count, sizeof(*ask), ask_compare);
+}
+
+/* Notes what the request needs. `cut`: what the answer has of it is not enough. */
+static void ask_note(struct engine *e, const struct cold_ask *ask, const struct cold_ask *answered,
+                     bool cut)
+{
+    buf_append(&e->cold.asks, (const char *)ask, sizeof(*ask));
+    e->cold.asks_whole += ask->whole;
+    if (!answered || (cut && !answered->whole))
+        e->cold.unanswered = true;
+    else if (cut)
+        e->cold.too_large = true;
+}
+
+/* The job of an id among several that were asked for, or NULL. */
+static const struct cold_item *ask_id_item(const struct engine *e, const struct cold_ask *a)
+{
+    const struct cold_want w = { .kind = WANT_ID, .id = a->id };
+
+    for (size_t i = a->first; i < a->first + a->n; i++)
+        if (item_counts(e, &w, &e->cold.answer->items[i]))
+            return &e->cold.answer->items[i];
+    return NULL;
+}
+
+void job_ask(struct engine *e, struct job_id id)
+{
+    struct cold_ask ask = { .id = id };
+    const struct cold_item *item;
+    struct job_image image;
+    const struct queue *q;
+
+    if (job_of(e, id) || !id_may_be_cold(e, id))
+        return;
+    const struct cold_ask *a = ask_answered(e, &ask);
+    item = a ? ask_id_item(e, a) : NULL;
+    if (item && record_get_job(item->body, &image) && state_is_ahead(image.state)) {
+        q = queue_find(e, image.queue);
+        ask.whole = q && is_in_scope(e, q);
+    }
+    ask_note(e, &ask, a, ask.whole && item->cut);
+}
+
 static struct job *job_locate(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
     struct job *j = job_of(e, id);
+    const struct cold_ask *a;
 
     *ret_err = 0;
     if (j)
         return j;
-    const struct cold_item *item = item_of_seq(e, id);
+    a = ask_answered(e, &(struct cold_ask){ .id = id });
+    const struct cold_item *item = a ? ask_id_item(e, a) : item_of_seq(e, id);
     if (item)
         return item_give(e, item, take, ret_err);
     *ret_err = engine_plain(e, BELFRY_NOTFOUND);
-    if (list_empty(&e->cold.runs) || id.partition != e->o.partition || id.seq >= e->log.next_seq ||
-        answers_id(e->cold.answer, id))
+    if (!id_may_be_cold(e, id) || e->cold.asking == ASKS_NONE || answers_id(e->cold.answer, id))
         return NULL;
     e->cold.want = (struct cold_want){ .kind = WANT_ID, .id = id };
     *ret_err = BELFRY_COLD;
@@ -249,8 +348,8 @@ static bool key_may_be_cold(const struct engine *e, const struct queue *q, struc
 }
 
 /* The key of an ended job counts while it is held. */
-static bool holds_key(const struct engine *e, const struct cold_item *item, struct str order,
-                      struct str key)
+static bool holds_key(const struct engine *e, const struct cold_item *item, const struct queue *q,
+                      struct str order, struct str key)
 {
     struct job_image image;
     struct job_opts o;
@@ -258,10 +357,47 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, stru
     if (!record_get_job(item->body, &image))
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
-    return str_eq(o.key, key) && str_eq(o.order, order) &&
+    return str_eq(o.key, key) && str_eq(o.order, order) && str_eq(image.queue, queue_name(q)) &&
            (state_is_ahead(image.state) ||
             image.trail.hold_ms > e->now_ms + (MUTANT(e->o.mutant, HOLD_SHORT) ? 60000 : 0)) &&
            is_there_still(e, item, image.seq);
+}
+
+/* The items that may have a key, in the answer at hand. False: it says nothing about the key. */
+static bool key_items(const struct engine *e, const struct queue *q, struct str order,
+                      struct str key, size_t *ret_first, size_t *ret_end)
+{
+    const struct cold_answer *a = e->cold.answer;
+    struct cold_ask ask = { .by_key = true };
+    struct cold_key k;
+
+    *ret_first = *ret_end = 0;
+    if (!a || a->want->kind != WANT_MANY) {
+        *ret_end = a ? a->n : 0;
+        return answers_key(a, q, order, key);
+    }
+    cold_key_of_key(&k, queue_name(q), order, key);
+    memcpy(ask.locator, k.bytes, ASK_BYTES);
+    const struct cold_ask *found = ask_answered(e, &ask);
+    if (found) {
+        *ret_first = found->first;
+        *ret_end = found->first + found->n;
+    }
+    return found;
+}
+
+static void want_key(struct engine *e, const struct queue *q, struct str order, struct str key)
+{
+    struct cold_want *w = &e->cold.want;
+
+    *w = (struct cold_want){ .kind = WANT_KEY,
+                             .queue_len = queue_name(q).len,
+                             .key_len = key.len,
+                             .order_len = order.len };
+    memcpy(w->queue, q->text, w->queue_len);
+    memcpy(w->key, key.ptr, key.len);
+    if (order.len > 0)
+        memcpy(w->order, order.ptr, order.len);
 }
 
 struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
@@ -269,6 +405,7 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
 {
     struct job *j = key_find(e, q, order, key);
     bool was_here = j != NULL;
+    size_t i, end;
     struct cold_key k;
 
     *ret_err = 0;
@@ -280,26 +417,51 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
         return NULL;
     if (was_here) /* it had the key until now, so no other has it, on disk or here */
         key_absent(e, queue_name(q), order, key);
-    if (answers_key(e->cold.answer, q, order, key)) {
-        for (size_t i = 0; i < e->cold.answer->n; i++) {
-            if (!holds_key(e, &e->cold.answer->items[i], order, key))
+    if (key_items(e, q, order, key, &i, &end)) {
+        for (; i < end; i++) {
+            if (!holds_key(e, &e->cold.answer->items[i], q, order, key))
                 continue;
             j = item_give(e, &e->cold.answer->items[i], take, ret_err);
             if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
                 return j; /* else it expired on disk, and has no key any more */
         }
-        key_absent(e, queue_name(q), order, key);
-    } else if (key_may_be_cold(e, q, order, key, &k) && !key_is_absent(e, &k)) {
-        e->cold.want = (struct cold_want){ .kind = WANT_KEY, .queue_len = queue_name(q).len };
-        memcpy(e->cold.want.queue, q->text, queue_name(q).len);
-        e->cold.want.key_len = key.len;
-        memcpy(e->cold.want.key, key.ptr, key.len);
-        e->cold.want.order_len = order.len;
-        if (order.len > 0)
-            memcpy(e->cold.want.order, order.ptr, order.len);
+        if (e->cold.asking == ASKS_ONE)
+            key_absent(e, queue_name(q), order, key);
+    } else if (e->cold.asking == ASKS_ONE && key_may_be_cold(e, q, order, key, &k) &&
+               !key_is_absent(e, &k)) {
+        want_key(e, q, order, key);
         *ret_err = BELFRY_COLD;
         return NULL;
     }
     *ret_err = BELFRY_NOTFOUND;
     return NULL;
+}
+
+bool key_ask(struct engine *e, struct queue *q, struct str order, struct str key, bool replace)
+{
+    const struct job *holder = key_find(e, q, order, key);
+    struct cold_ask ask = { .by_key = true };
+    bool cut = false;
+    struct cold_key k;
+    int err;
+
+    if (holder)
+        return holder->state != JOB_EXPIRED && !job_is_over(e, holder);
+    if (!key_may_be_cold(e, q, order, key, &k))
+        return false;
+    memcpy(ask.locator, k.bytes, ASK_BYTES);
+    const struct cold_ask *a = ask_answered(e, &ask);
+    for (size_t i = 0; a && i < a->n && !holder; i++) {
+        const struct cold_item *item = &e->cold.answer->items[a->first + i];
+
+        if (holds_key(e, item, q, order, key))
+            holder = item_give(e, item, false, &err);
+        if (holder && holder->state == JOB_EXPIRED)
+            holder = NULL; /* it has no key any more */
+        cut = holder && item->cut;
+    }
+    bool over = holder && job_is_over(e, holder);
+    ask.whole = over || (holder && replace && state_is_ahead(holder->state));
+    ask_note(e, &ask, a, ask.whole && cut);
+    return holder && !over;
 }

@@ -36,6 +36,8 @@ int tenant_refuses_wait(struct engine *e, struct str full);
 
 /* ---- after.c: jobs that wait for others ---- */
 
+/* Asks for the jobs that a job would wait for, see asks_begin. */
+void after_ask(struct engine *e, const struct job_spec *s);
 /* Whether a job may wait for those that its spec names, which come to memory. *ret_waits: how many
  * have not ended. *ret_lost: a job that ended otherwise than done, if that matters; else its seq is
  * 0. */
@@ -100,6 +102,8 @@ int push_spec_check(struct engine *e, const struct queue *q, const struct job_sp
 /* The job of an id, wherever it is. A job on disk comes to memory if it is to be changed (`take`).
  * Else it is shown until the next call. NULL with NOTFOUND, COLD or NOMEM in *ret_err. */
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err);
+/* A request that answers COLD will bring the job to memory. Returns err. */
+int want_grows(struct engine *e, int err);
 /* Asks for a page of a queue's jobs on disk: those of a family behind a point. */
 void want_page_of(struct engine *e, const struct queue *q, char family, struct cold_point after,
                   size_t limit);
@@ -111,5 +115,16 @@ int item_take(struct engine *e, const struct cold_item *item);
  * (job_is_over). */
 struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
                      int *ret_err);
+
+/* A request that needs several jobs asks for all of them at once, between these two. What it asked
+ * for it then finds with job_seek and key_seek while `asking` is ASKS_NONE: both answer as if there
+ * were no other job on disk. asks_end: COLD, TOOLARGE, NOMEM. */
+void asks_begin(struct engine *e);
+int asks_end(struct engine *e);
+/* Asks for a job that may become the parent of another. */
+void job_ask(struct engine *e, struct job_id id);
+/* Asks for the job that has a key; `replace`: to change it. Whether there is one, as far as is
+ * known, that will keep the key. */
+bool key_ask(struct engine *e, struct queue *q, struct str order, struct str key, bool replace);
 
 #endif

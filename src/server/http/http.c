@@ -126,7 +126,7 @@ static void execute_request(struct http_client *c, enum slow_stage stage)
     slow_note(s, http_route_verb(c->match.route)->name, stage, time_mono_us() - begun_us,
               session->id);
     if (session->cold) {
-        c->client.errand = errand_begin(&s->host, &c->client);
+        c->client.errand = errand_begin(&s->host, &c->client, c->client.holding.account);
         if (!c->client.errand)
             note_error(c, BELFRY_NOMEM, "");
     } else if (session->no_room) {

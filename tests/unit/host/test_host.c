@@ -406,7 +406,7 @@ static void a_request_that_needs_the_disk_is_executed_again(void **state)
 {
     (void)state;
     wanted = make_cold();
-    assert_non_null(errand_begin(&host, &wanted));
+    assert_non_null(errand_begin(&host, &wanted, NULL));
     assert_false(errands_idle(&host));
     while (seen.answered == 0)
         turn_once();
@@ -418,7 +418,7 @@ static void an_owner_that_went_away_is_not_called(void **state)
 {
     (void)state;
     wanted = make_cold();
-    errand_drop(errand_begin(&host, &wanted));
+    errand_drop(errand_begin(&host, &wanted, NULL));
     while (!errands_idle(&host))
         turn_once();
     assert_int_equal(seen.fetched, 0);
