@@ -117,7 +117,7 @@ void engine_refuse_new(struct engine *e, bool refuse);
 int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedule_result *ret);
 
 /* Schedules all jobs or none, in one commit. Together they may be as large as one job. *ret_at is
- * the first that is refused. Errors as above; after NOMEM see engine_torn. */
+ * the first that is refused; n: all together. Errors as above; after NOMEM see engine_torn. */
 int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
                         struct schedule_result *ret, size_t *ret_at);
 /* Whether engine_schedule_next knows of all jobs on disk that these jobs meet. After COLD the caller

@@ -8,7 +8,9 @@
 #include "host/host.h"
 
 #define ERRANDS_MAX 16   /* on their way at a time, or back */
-#define GROW_SLOTS  8    /* jobs that they bring to memory */
+#define HEAVY_ASKS  64   /* an errand that looks for more jobs than this is heavy, */
+#define HEAVY_MAX   2    /* and so many of those leave threads to chores and to other errands */
+#define GROW_SLOTS  4    /* jobs that errands bring to memory at a time */
 #define GROUPS_LOOK 64   /* errands among which one of another group is looked for */
 #define ERRANDS_US  5000 /* for so long requests are executed again in a turn */
 
@@ -17,10 +19,11 @@ struct errand {
     void *owner; /* NULL: the owner went away meanwhile */
     const void *group;
     struct fetch *fetch;
-    struct list link; /* in errands_waiting or errands_growing, or in errands_back */
+    struct list link; /* in the list of its class, or in errands_back */
     uv_work_t work;
     int64_t begun_us;
-    unsigned slots; /* of GROW_SLOTS; 0: it brings no job to memory */
+    enum errand_class class;
+    unsigned slots; /* that it has of its class while it is on its way, or back */
     bool sent;      /* it is on its way, or back */
     int result;
     char detail[256];
@@ -40,13 +43,15 @@ static void on_back(uv_work_t *work, int status);
  * slot. A server that is about to stop makes no more room. */
 static bool has_room(const struct host *h, const struct errand *e)
 {
-    if (e->slots == 0)
+    unsigned taken = h->errands[e->class].slots;
+
+    if (e->class == ERRAND_HEAVY)
+        return taken < HEAVY_MAX;
+    if (e->class == ERRAND_PLAIN)
         return true;
     if (!h->draining && partition_crammed(h->partition))
         return false;
-    if (h->errands_slots == 0)
-        return true;
-    return h->errands_slots + e->slots <= GROW_SLOTS && !partition_pressed(h->partition);
+    return taken == 0 || (taken + e->slots <= GROW_SLOTS && !partition_pressed(h->partition));
 }
 
 /* The next errand: of another group than the last one, if there is one. */
@@ -60,46 +65,52 @@ static struct errand *next_of(const struct list *waiting, const void *last)
     return container_of(waiting->next, struct errand, link);
 }
 
-static void send_of(struct host *h, const struct list *waiting, const void **last)
+/* The next errand of a class that may be sent, or NULL. */
+static struct errand *sendable(const struct host *h, enum errand_class class)
 {
-    while (h->errands_sent < ERRANDS_MAX && !list_empty(waiting)) {
-        struct errand *e = next_of(waiting, *last);
+    const struct list *waiting = &h->errands[class].waiting;
+    struct errand *e;
 
-        if (!has_room(h, e))
-            return;
-        list_remove(&e->link);
-        *last = e->group;
-        e->sent = true;
-        h->errands_sent++;
-        h->errands_slots += e->slots;
-        uv_queue_work(h->loop, &e->work, on_run, on_back);
-    }
+    if (h->errands_sent >= ERRANDS_MAX || list_empty(waiting))
+        return NULL;
+    e = next_of(waiting, h->errands[class].last);
+    return has_room(h, e) ? e : NULL;
 }
 
 static void send_waiting(struct host *h)
 {
-    send_of(h, &h->errands_waiting, &h->errands_last);
-    send_of(h, &h->errands_growing, &h->errands_last_growing);
+    for (int class = 0; class < ERRAND_CLASSES; class++) {
+        struct errand *e;
+
+        while ((e = sendable(h, (enum errand_class)class))) {
+            list_remove(&e->link);
+            e->sent = true;
+            h->errands_sent++;
+            h->errands[class].slots += e->slots;
+            h->errands[class].last = e->group;
+            uv_queue_work(h->loop, &e->work, on_run, on_back);
+        }
+    }
+}
+
+static void leave_slots(struct errand *e)
+{
+    if (e->sent) {
+        e->host->errands_sent--;
+        e->host->errands[e->class].slots -= e->slots;
+    }
+    e->sent = false;
 }
 
 static void wait_turn(struct errand *e)
 {
-    struct host *h = e->host;
-
-    if (e->sent) {
-        h->errands_sent--;
-        h->errands_slots -= e->slots;
-    }
-    e->sent = false;
-    list_append(e->slots ? &h->errands_growing : &h->errands_waiting, &e->link);
+    leave_slots(e);
+    list_append(&e->host->errands[e->class].waiting, &e->link);
 }
 
 static void errand_end(struct errand *e)
 {
-    if (e->sent) {
-        e->host->errands_sent--;
-        e->host->errands_slots -= e->slots;
-    }
+    leave_slots(e);
     partition_fetch_end(e->host->partition, e->fetch);
     free(e);
 }
@@ -139,6 +150,8 @@ void errands_answer(struct host *h)
         int err = partition_fetched(h->partition, e->fetch, e->result);
 
         list_remove(&e->link);
+        if (err && !e->result)
+            snprintf(e->detail, sizeof(e->detail), "%s", err == BELFRY_BUSY ? store_detail() : "");
         if (err == BELFRY_COLD)
             wait_turn(e);
         else
@@ -151,12 +164,20 @@ void errands_answer(struct host *h)
 
 bool errands_may_go_on(const struct host *h)
 {
-    const struct list *growing = &h->errands_growing;
+    return (!list_empty(&h->errands_back) && host_may_execute(h)) || sendable(h, ERRAND_GROWING);
+}
 
-    if (!list_empty(&h->errands_back) && host_may_execute(h))
-        return true;
-    return !list_empty(growing) && h->errands_sent < ERRANDS_MAX &&
-           has_room(h, next_of(growing, h->errands_last_growing));
+static void classify(struct errand *e)
+{
+    unsigned grows = fetch_grows(e->fetch);
+
+    e->slots = 1;
+    if (grows > 0) {
+        e->class = ERRAND_GROWING;
+        e->slots = grows < GROW_SLOTS ? grows : GROW_SLOTS;
+    } else if (fetch_asks(e->fetch) > HEAVY_ASKS) {
+        e->class = ERRAND_HEAVY;
+    }
 }
 
 struct errand *errand_begin(struct host *h, void *owner, const void *group)
@@ -172,7 +193,7 @@ struct errand *errand_begin(struct host *h, void *owner, const void *group)
     e->group = group;
     e->work.data = e;
     e->begun_us = time_mono_us();
-    e->slots = fetch_grows(e->fetch) < GROW_SLOTS ? fetch_grows(e->fetch) : GROW_SLOTS;
+    classify(e);
     wait_turn(e);
     send_waiting(h);
     return e;
@@ -191,6 +212,9 @@ void errand_drop(struct errand *e)
 
 bool errands_idle(const struct host *h)
 {
-    return h->errands_sent == 0 && list_empty(&h->errands_waiting) &&
-           list_empty(&h->errands_growing);
+    bool idle = h->errands_sent == 0;
+
+    for (int class = 0; class < ERRAND_CLASSES; class++)
+        idle = idle && list_empty(&h->errands[class].waiting);
+    return idle;
 }

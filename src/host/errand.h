@@ -5,7 +5,7 @@
  * limited, so that chores find a free thread soon; the others wait their turn. Groups take turns.
  *
  * An errand that brings jobs to memory waits while memory is crammed. While it is pressed, one such
- * errand at a time is on its way, otherwise a few.
+ * errand at a time is on its way, otherwise a few. Of errands that look for many jobs, two are.
  *
  * An errand that is on its way outlives its owner: a fetch cannot be called back.
  */

@@ -67,6 +67,15 @@ struct host_ops {
     void (*worked)(void *user, const char *what, int64_t us);
 };
 
+enum errand_class { ERRAND_PLAIN, ERRAND_HEAVY, ERRAND_GROWING, ERRAND_CLASSES };
+
+/* Errands of a class, see errand.h. */
+struct errand_queue {
+    struct list waiting;
+    unsigned slots;   /* that those on their way, or back, have */
+    const void *last; /* the group whose errand was sent last */
+};
+
 /* The user may read all members, and adds entries of its own to `uncommitted`. */
 struct host {
     uv_loop_t *loop;
@@ -88,13 +97,9 @@ struct host {
     struct committer *committer;
     int64_t commit_begun_us; /* monotonic: when the commit under way began */
     struct host_chore chores[CHORE_KINDS];
-    struct list errands_waiting; /* See errand.h. */
-    struct list errands_growing; /* the same, of errands that bring jobs to memory */
-    struct list errands_back;    /* errands whose requests are to be executed again */
-    unsigned errands_sent;       /* errands on their way, or back */
-    unsigned errands_slots;      /* that they have */
-    const void *errands_last;    /* the group whose errand was sent last */
-    const void *errands_last_growing;
+    struct errand_queue errands[ERRAND_CLASSES];
+    struct list errands_back; /* errands whose requests are to be executed again */
+    unsigned errands_sent;    /* errands on their way, or back */
     struct hist commit_us;
     struct hist fetch_us;
 

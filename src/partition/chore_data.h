@@ -141,6 +141,7 @@ struct fetch {
     struct cold_answer answer;
     struct pinned pinned;
     struct items items;
+    unsigned tries;
     size_t whole_bytes; /* of jobs that are to come to memory, if there are several */
 };
 

@@ -17,6 +17,7 @@
 #define SMALL_BODY 512               /* a body up to this size is not cut */
 #define WHOLE_MIN  ((size_t)8 << 20) /* jobs of this size together may come to memory at once, */
 #define WHOLE_PART 4                 /* or of this part of the memory */
+#define TRIES_MAX  20                /* a lookup of many jobs that is overtaken each time ends */
 
 /* Pins the present runs. This comes before each try. */
 static int fetch_prepare(struct fetch *f)
@@ -64,6 +65,11 @@ unsigned fetch_grows(const struct fetch *f)
     for (size_t i = 0; i < f->want.ask_count; i++)
         n += f->want.asks[i].whole;
     return f->want.kind == WANT_MANY ? n : f->want.grows;
+}
+
+size_t fetch_asks(const struct fetch *f)
+{
+    return f->want.kind == WANT_MANY ? f->want.ask_count : 1;
 }
 
 static bool may_hold(const struct cold_run *r, struct str key)
@@ -331,6 +337,8 @@ int partition_fetched(struct partition *p, struct fetch *f, int result)
     cold_unpin(&f->pinned);
     if (!result)
         result = engine_answer(p->engine, &f->answer);
+    if (result == BELFRY_COLD && f->want.kind == WANT_MANY && ++f->tries == TRIES_MAX)
+        return store_fail(BELFRY_BUSY, "jobs went to disk each time while many were looked up");
     if (result == BELFRY_COLD && fetch_prepare(f) < 0)
         return BELFRY_NOMEM;
     return result;

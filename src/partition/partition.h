@@ -152,6 +152,8 @@ const char *chore_name(const struct chore *c);
 struct fetch *partition_fetch(struct partition *p);
 /* How many jobs the request brings to memory, as far as it knows. */
 unsigned fetch_grows(const struct fetch *f);
+/* For how many jobs it looks. */
+size_t fetch_asks(const struct fetch *f);
 /* Blocks; on any thread. */
 int fetch_run(struct fetch *f);
 /* Back on the engine's thread, with the answer of fetch_run. 0: the host executes the request again

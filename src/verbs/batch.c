@@ -153,14 +153,14 @@ static bool check_items(const struct batch *b)
 
 static void run_all(const struct batch *b)
 {
-    size_t failed = 0;
+    size_t failed;
     int err;
 
     if (!check_items(b))
         return;
     err = engine_schedule_all(b->call->engine, b->specs, b->n, b->results, &failed);
-    if (err == BELFRY_COLD) {
-        verb_error(b->call, err, "");
+    if (err && failed == b->n) {
+        verb_failed(b->call, err);
     } else if (err) {
         refuse_job(b, failed, err);
     } else {

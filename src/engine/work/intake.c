@@ -436,7 +436,7 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
 {
     int err = engine_schedule_ask(e, specs, n);
 
-    *ret_at = 0;
+    *ret_at = n;
     if (err)
         return err;
     e->cold.asking = ASKS_NONE;

@@ -18,6 +18,7 @@
 #define HOUR   INT64_C(3600000)
 #define MEMORY (64u << 10)
 #define MANY   20000
+#define BACK   12
 
 static atomic_bool fenced; /* the next append finds that it may not */
 static struct store *memory, *store;
@@ -42,6 +43,7 @@ static struct {
 } seen;
 static uint64_t memory_bytes;
 static struct job_id wanted; /* by the request that is executed again */
+static unsigned slow_us;     /* for so long it is executed */
 
 /* ---- What the host tells ---- */
 
@@ -97,6 +99,8 @@ static void fetched(void *user, void *owner, int err, const char *detail)
     assert_int_equal(engine_get(host.engine, wanted, &v), 0);
     assert_int_equal(seen.answered, seen.fetched);
     seen.fetched++;
+    if (slow_us)
+        usleep(slow_us);
 }
 
 static void answered(void *user, void *owner)
@@ -208,6 +212,7 @@ static int setup(void **state)
     memset(&seen, 0, sizeof(seen));
     atomic_store(&fenced, false);
     memory_bytes = MEMORY;
+    slow_us = 0;
     assert_int_equal(store_open("memory:", NULL, &memory), 0);
     assert_int_equal(fault_new(memory, 1, decide, NULL, &store), 0);
     start();
@@ -414,6 +419,53 @@ static void a_request_that_needs_the_disk_is_executed_again(void **state)
     assert_int_equal(seen.fetched, 1);
 }
 
+/* However many are back at once, they hold the loop no longer than their part of a turn. */
+static void requests_that_come_back_from_the_disk_share_the_turns(void **state)
+{
+    struct job_view v;
+    int turns = 0, before = 0;
+
+    (void)state;
+    wanted = make_cold();
+    slow_us = 2000;
+    for (int i = 0; i < BACK; i++) {
+        assert_int_equal(engine_get(host.engine, wanted, &v), BELFRY_COLD);
+        assert_non_null(errand_begin(&host, &wanted, NULL));
+    }
+    usleep(200000);
+    for (; !errands_idle(&host); turns++) {
+        turn_once();
+        assert_true(seen.fetched - before <= 4);
+        before = seen.fetched;
+    }
+    assert_int_equal(seen.answered, BACK);
+    assert_true(turns >= BACK / 4);
+}
+
+/* The first errand that is sent is of one group, and the next of another, though it came later. */
+static void groups_take_turns(void **state)
+{
+    static const int evil = 0, good = 0;
+    struct job_view v;
+
+    (void)state;
+    wanted = make_cold();
+    slow_us = 0;
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(engine_get(host.engine, wanted, &v), BELFRY_COLD);
+        assert_non_null(errand_begin(&host, &wanted, &evil));
+    }
+    struct errand *last = errand_begin(&host, &wanted, &good);
+    assert_non_null(last);
+    assert_ptr_not_equal(host.errands[ERRAND_PLAIN].last, &good);
+    while (host.errands[ERRAND_PLAIN].last != &good)
+        turn_once();
+    assert_false(list_empty(&host.errands[ERRAND_PLAIN].waiting));
+    while (!errands_idle(&host))
+        turn_once();
+    assert_int_equal(seen.answered, 41);
+}
+
 static void an_owner_that_went_away_is_not_called(void **state)
 {
     (void)state;
@@ -490,6 +542,8 @@ int main(void)
         TEST(a_lease_does_not_end_while_the_loop_stands_still),
         TEST(the_user_is_told_how_long_each_piece_of_work_took),
         TEST(a_request_that_needs_the_disk_is_executed_again),
+        TEST(requests_that_come_back_from_the_disk_share_the_turns),
+        TEST(groups_take_turns),
         TEST(an_owner_that_went_away_is_not_called),
         TEST(after_a_failed_commit_memory_is_what_is_stored),
         TEST(what_is_gathered_when_it_ends_is_written),
