@@ -55,7 +55,7 @@ int ask_compare(const void *a, const void *b);
 
 struct cold_want {
     enum want_kind kind;
-    bool grows; /* the request brings the job to memory */
+    bool grows;            /* the request brings the job to memory */
     struct cold_ask *asks; /* WANT_MANY */
     size_t ask_count;
     struct job_id id;

@@ -120,10 +120,11 @@ int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedu
  * the first that is refused; n: all together. Errors as above; after NOMEM see engine_torn. */
 int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
                         struct schedule_result *ret, size_t *ret_at);
-/* Whether engine_schedule_next knows of all jobs on disk that these jobs meet. After COLD the caller
- * asks again. TOOLARGE, NOMEM. */
+/* Whether engine_schedule_next knows of all jobs on disk that these jobs meet. After COLD the
+ * caller asks again. TOOLARGE, NOMEM. */
 int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n);
-/* As engine_schedule, for a job of which engine_schedule_ask answered 0 in this turn. Never COLD. */
+/* As engine_schedule, for a job of which engine_schedule_ask answered 0 in this turn. Never COLD.
+ */
 int engine_schedule_next(struct engine *e, const struct job_spec *spec,
                          struct schedule_result *ret);
 /* Memory ran out in the middle of a commit that must be whole. The host must discard the engine

@@ -79,10 +79,10 @@ static struct errand *sendable(const struct host *h, enum errand_class class)
 
 static void send_waiting(struct host *h)
 {
-    for (int class = 0; class < ERRAND_CLASSES; class++) {
+    for (int class = 0; class < ERRAND_CLASSES; class ++) {
         struct errand *e;
 
-        while ((e = sendable(h, (enum errand_class)class))) {
+        while ((e = sendable(h, (enum errand_class) class))) {
             list_remove(&e->link);
             e->sent = true;
             h->errands_sent++;
@@ -214,7 +214,7 @@ bool errands_idle(const struct host *h)
 {
     bool idle = h->errands_sent == 0;
 
-    for (int class = 0; class < ERRAND_CLASSES; class++)
+    for (int class = 0; class < ERRAND_CLASSES; class ++)
         idle = idle && list_empty(&h->errands[class].waiting);
     return idle;
 }

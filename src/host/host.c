@@ -331,7 +331,7 @@ int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync
     h->wall_alarm.fd = h->mono_alarm.fd = -1;
     h->credit_us = STALL_CREDIT_US;
     list_init(&h->uncommitted);
-    for (int class = 0; class < ERRAND_CLASSES; class++)
+    for (int class = 0; class < ERRAND_CLASSES; class ++)
         list_init(&h->errands[class].waiting);
     list_init(&h->errands_back);
     uv_idle_init(loop, &h->busy);

@@ -173,11 +173,11 @@ static int add_place(struct fetch *f, const struct cold_ask *ask, struct str pla
     if (cut)
         cut_body(&value);
     if (!err)
-        err = value.failed ? BELFRY_NOMEM
-                           : items_add(&f->items,
-                                       &(struct run_entry){ .key = place,
-                                                            .value = buf_view(&value) },
-                                       number);
+        err =
+            value.failed
+                ? BELFRY_NOMEM
+                : items_add(&f->items,
+                            &(struct run_entry){ .key = place, .value = buf_view(&value) }, number);
     if (!err)
         f->items.at[f->items.n - 1].cut = cut;
     buf_fini(&value);

@@ -55,12 +55,12 @@ struct cold {
     size_t answer_at; /* the item of `answer` that was found last */
     struct absent absent;
     enum asking asking;
-    struct buf asks;     /* struct cold_ask: what the request needs from disk */
-    bool unanswered;     /* the answer at hand lacks some of that */
-    bool too_large;      /* some of that is too large to come to memory at once */
-    size_t asks_whole;   /* how many of `asks` are whole */
-    uint32_t walk;    /* 1 .. WALKS: the number of the last LIST that began, in a ring */
-    bool walk_loaded; /* jobs came from disk since that walk began */
+    struct buf asks;   /* struct cold_ask: what the request needs from disk */
+    bool unanswered;   /* the answer at hand lacks some of that */
+    bool too_large;    /* some of that is too large to come to memory at once */
+    size_t asks_whole; /* how many of `asks` are whole */
+    uint32_t walk;     /* 1 .. WALKS: the number of the last LIST that began, in a ring */
+    bool walk_loaded;  /* jobs came from disk since that walk began */
     /* The latest walk during which jobs came from disk that went to each family; 0: a walk misses
      * none. */
     uint32_t refed[WALK_FAMILIES];

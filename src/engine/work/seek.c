@@ -301,7 +301,7 @@ static struct job *job_locate(struct engine *e, struct job_id id, bool take, int
     *ret_err = 0;
     if (j)
         return j;
-    a = ask_answered(e, &(struct cold_ask){ .id = id });
+    a = id_may_be_cold(e, id) ? ask_answered(e, &(struct cold_ask){ .id = id }) : NULL;
     const struct cold_item *item = a ? ask_id_item(e, a) : item_of_seq(e, id);
     if (item)
         return item_give(e, item, take, ret_err);
@@ -390,10 +390,9 @@ static void want_key(struct engine *e, const struct queue *q, struct str order, 
 {
     struct cold_want *w = &e->cold.want;
 
-    *w = (struct cold_want){ .kind = WANT_KEY,
-                             .queue_len = queue_name(q).len,
-                             .key_len = key.len,
-                             .order_len = order.len };
+    *w = (struct cold_want){
+        .kind = WANT_KEY, .queue_len = queue_name(q).len, .key_len = key.len, .order_len = order.len
+    };
     memcpy(w->queue, q->text, w->queue_len);
     memcpy(w->key, key.ptr, key.len);
     if (order.len > 0)
