@@ -19,9 +19,8 @@
 
 #define REVISE_MIN   32   /* A record that saves fewer bytes of the payload is not worth it. */
 #define DECIDE_SLICE 1000 /* nominal times in one step */
-#define DECIDE_COST                                                              \
-    5000 /* of the rule in one step; the last search of it may take as much more \
-             as those of a request */
+/* The cost of a rule in one step. The last search of a step may cost RECUR_COST_MAX more. */
+#define DECIDE_COST 5000
 
 /* ---- The job of a recurrence ---- */
 

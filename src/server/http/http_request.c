@@ -15,9 +15,8 @@
 #define BUFFER_KEEP ((size_t)4096) /* of an idle connection's buffers */
 #define HEADER_COST 64             /* bytes of memory that a header takes beside its text */
 #define SLACK_BYTES (1u << 20)     /* of a body beyond its payload */
-#define DROP_BYTES                                                                \
-    ((size_t)64 << 20) /* of a body that is too long, read so that it is answered \
-                        */
+/* A body that is too long is read up to this length, so that its client sees the answer. */
+#define DROP_BYTES ((size_t)64 << 20)
 
 /* The server reads the query from its own copy. libmicrohttpd would keep each parameter in the
  * memory for headers, and it leaves a client without an answer if there are too many. So it
