@@ -2,6 +2,7 @@
 /* Jobs that are given out: whether it may be these, and whether it must be more. */
 #include <inttypes.h>
 
+#include "sim/labels.h"
 #include "sim/steps.h"
 
 /* More than a leased job takes besides its texts, and an attempt in its history. */
@@ -149,14 +150,27 @@ static void leased(struct world *w, const struct wait *request, const struct job
                job->id.seq, job->queue, job->attempt, job->token, job->until_ms);
 }
 
-/* At most, what a job takes that runs. */
+static size_t label_bytes(uint32_t number)
+{
+    struct labels l;
+    size_t bytes = 0;
+
+    labels_make(number, &l);
+    for (size_t i = 0; i < l.tag_count; i++)
+        bytes += l.tags[i].len;
+    for (size_t i = 0; i < l.meta_count; i++)
+        bytes += l.meta[i].name.len + l.meta[i].value.len;
+    return bytes;
+}
+
+/* The most that a running job takes. */
 static uint64_t leased_bytes(const struct model_job *job)
 {
     char text[TEXT_MAX];
 
     return LEASED_BYTES + 2 * text_make(TEXT_PAYLOAD, job->payload, text).len +
-           text_make(TEXT_PAYLOAD, job->next_payload, text).len + ERROR_MAX_BYTES +
-           job->history_count * ATTEMPT_BYTES;
+           2 * label_bytes(job->labels) + text_make(TEXT_PAYLOAD, job->next_payload, text).len +
+           ERROR_MAX_BYTES + job->history_count * ATTEMPT_BYTES;
 }
 
 /* A tenant that has max_leased bytes is given no more: it had less before the last of these jobs.

@@ -235,8 +235,8 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
             job = NULL;
         if (!err && !job && model_may_hold(m, q, k, id))
             continue;
-        if (err == BELFRY_NOTFOUND && job && job->telling && job->hold_ms <= m->latest_ms)
-            continue; /* it was told of, and then its hold was over */
+        if (err == BELFRY_NOTFOUND && job && job->held && !model_surely_holds(m, job))
+            continue;
         if (err != (job ? 0 : BELFRY_NOTFOUND) || (job && id.seq != job->id.seq)) {
             snprintf(ret, JUDGE_TEXT, "key k%u of q%u: job %" PRIu64 ", expected %" PRIu64, k, q,
                      err ? 0 : id.seq, job ? job->id.seq : 0);

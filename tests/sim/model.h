@@ -61,6 +61,7 @@ struct model_job {
     int64_t nominal_ms;
     unsigned listeners; /* who wait for it, or did */
     bool telling;       /* it has ended, and the engine may not have told them yet */
+    bool lapsed;        /* the hold of its key was over while it told them */
 
     enum job_state state;
     int64_t created_ms;
@@ -329,6 +330,10 @@ void model_disturb(struct model *m, unsigned queue);
 void model_fire(struct model *m);
 /* All that is due is loaded, or in a backlog. */
 void model_calm(struct model *m);
+/* Whether an ended job holds its key whatever became of the clock. A hold that was over once may be
+ * gone: the server ends it when it looks at the job, which may be on disk, or after it has told
+ * other jobs. */
+bool model_surely_holds(const struct model *m, const struct model_job *job);
 /* Whether an ended job may be gone though its time is not over. */
 bool model_may_forget(const struct model *m, const struct model_job *job);
 /* A job that was forgotten but may show itself on disk, as its time is not over by a clock that was

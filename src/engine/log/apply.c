@@ -221,9 +221,11 @@ int apply_end(struct engine *e, const struct end_record *r)
     t->ended_ms = r->ended_ms;
     t->keep_ms = r->keep_ms;
     t->hold_ms = r->hold_ms;
+    if (MUTANT(e->o.mutant, HOLD_LOST) && !e->started && r->state == JOB_DEAD)
+        t->hold_ms = 0;
     j->stalls = r->stalls & 127u;
     trail_recount(e, t);
-    if (!r->hold_ms)
+    if (!t->hold_ms)
         key_release(e, j);
     job_place(e, j, (enum job_state)r->state);
     return 0;
