@@ -138,6 +138,9 @@ static bool batch_each(struct world *w, const struct request *r)
         trace_note("BATCH each of %zu: COLD", r->batch_count);
         return false;
     }
+    /* Holders of keys that came to memory for any of the items may have expired by that. */
+    for (size_t i = 0; i < r->batch_count; i++)
+        spec_adopt(w, &r->batch[i]);
     w->model.replaying = true; /* what is late already expires when the time is looked at */
     for (size_t i = 0; i < r->batch_count; i++) {
         bytes_note(w);

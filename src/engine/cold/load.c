@@ -106,8 +106,9 @@ static bool is_hungry(const struct engine *e, const struct class *c)
         return false;
     if (class_is_shut_out(e, c))
         return false;
-    /* The first of the tail is before all jobs on disk: it needs no loading. */
-    if (!class_is_on_disk(c) || tail_comes_first(c))
+    /* The first of the tail is before all jobs on disk: it needs no loading. On its way to disk it
+     * must not be overtaken by them. */
+    if (!class_is_on_disk(c) || tail_comes_first(c) || (c->tail_first && batch_takes_tails(e)))
         return false;
     if (c->number == CLASS_ORDERED) {
         if (order_waits(e, c) || memory_is_pressed(e))

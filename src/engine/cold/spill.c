@@ -147,6 +147,7 @@ bool engine_feed_due(const struct engine *e)
 static void take_tails(struct engine *e)
 {
     list_each_of (struct class, c, &e->place.closed, link) {
+        c->tail_first = tail_comes_first(c);
         list_splice(&e->place.batch.source, &c->tail);
         order_feed_begin(e, c);
     }

@@ -474,10 +474,15 @@ void job_unplace(struct engine *e, struct job *j)
 
 int job_enter(struct engine *e, struct job *j, bool hot)
 {
-    bool owns_key = !state_is_ended(j->state) || j->trail->hold_ms;
-    int err = owns_key ? key_take(e, j) : 0;
+    bool ended = state_is_ended(j->state);
 
     assert(j->queue && j->where == WHERE_NONE);
+    /* The hold may have ended while the job was on disk, and another job may have the key. Replay
+     * knows no time: there engine_start ends the hold. */
+    if (ended && e->started && j->trail->hold_ms <= e->now_ms && !MUTANT(e->o.mutant, HOLD_AGAIN))
+        j->trail->hold_ms = 0;
+    int err = !ended || j->trail->hold_ms ? key_take(e, j) : 0;
+
     if (err < 0)
         return err;
     table_add(&e->place.jobs, &j->by_seq);

@@ -56,6 +56,7 @@ struct class
     struct list link;  /* in place.closed */
     struct timer near; /* in WHEEL_NEARS: when jobs on disk should be loaded */
     bool closed;
+    bool tail_first;        /* the batch that takes tails has jobs that are before those on disk */
     uint8_t number;         /* of its row in QUEUE_CLASSES */
     uint8_t slot;           /* of its row: an enum cold_slot */
     uint64_t hot_bytes;     /* of hot jobs */
