@@ -195,19 +195,19 @@ static void place_leased(struct engine *e, struct trail *t)
 
 /* Puts a trail into a list that is by the ends of jobs; its links are at this place in trails. A
  * job that told others of its end, or that a batch gave back, or that was copied forward, comes
- * late: it goes before jobs that ended after it, if they are few. In replay all come as they may,
- * and past_sort() has the last word. */
+ * late: it goes before jobs that ended after it, if they are few. A job that ended just now goes
+ * behind jobs of later moments: the clock was set back. In replay all come as they may, and
+ * past_sort() has the last word. */
 static void list_by_end(const struct engine *e, struct list *head, struct trail *t, size_t link,
                         int steps)
 {
     struct list *at = head->prev;
+    bool now = t->ended_ms == e->now_ms;
 
-    if (t->ended_ms == e->now_ms) /* it ended just now, whatever the clock said before */
-        steps = 0;
     for (; steps > 0 && at != head && e->started; steps--) {
         const struct trail *before = (const struct trail *)((uintptr_t)at - link);
 
-        if (before->ended_ms < t->ended_ms ||
+        if (before->ended_ms < t->ended_ms || (now && before->ended_ms > t->ended_ms) ||
             (before->ended_ms == t->ended_ms && before->job->seq < t->job->seq))
             break;
         at = at->prev;
@@ -234,7 +234,8 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 state == JOB_DEAD   ? &q->dead
                 : j->trail->hold_ms ? &q->past_keyed
                                     : &q->past,
-                j->trail, offsetof(struct trail, link), LATE_STEPS);
+                j->trail, offsetof(struct trail, link),
+                j->trail->ended_ms == e->now_ms ? 0 : LATE_STEPS);
     if (list_empty(&q->ended))
         list_append(&e->place.ended, &q->ended);
     if (state != JOB_DEAD && !j->trail->hold_ms)
