@@ -141,6 +141,14 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
         e->wheels[i].slice = WHEEL_SLICE;
 }
 
+/* An ended job has been kept long enough. An entry of the audit log goes by a record: else a start
+ * with a clock that was set back would bring it to memory again, beside younger entries on disk. */
+static void job_forget(struct engine *e, struct job *j)
+{
+    if (!hidden_rows[j->queue->hidden].lists_ended || emit_forget(e, j) < 0)
+        job_leave(e, j);
+}
+
 /* A scheduled job is due, or an ended one has been kept long enough. */
 static void job_fire(struct engine *e, struct job *j)
 {
@@ -170,7 +178,7 @@ static void job_fire(struct engine *e, struct job *j)
     }
     job_place(e, j, j->state);
     if (!t->hold_ms && t->keep_ms <= e->now_ms)
-        job_leave(e, j);
+        job_forget(e, j);
 }
 
 static void job_stall(struct engine *e, struct job *j)
