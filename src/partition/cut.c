@@ -72,7 +72,8 @@ int cut_find(struct merge *m, struct run *run)
     while (g > 0 && bytes < m->cut.bytes)
         bytes += groups[--g];
     m->cut_none = bytes == 0;
-    /* After a clock was set back, jobs of the last group may have ended later than now. */
+    /* The youngest group may have jobs that ended later than now, if the clock was set back. No
+     * bound by time includes them, so all are cut. */
     m->cut_all = bytes < m->cut.bytes || bytes == 0 || g == 0;
     m->cut.upto_ms = m->cut_all ? INT64_MAX : m->now_ms - (int64_t)age_of_group(g);
     return 0;

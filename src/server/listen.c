@@ -150,8 +150,8 @@ static int port_of(int fd)
                                          : ((struct sockaddr_in *)&a)->sin_port);
 }
 
-/* Makes a new file for this user to write and everybody to read. A file, or a link of somebody
- * else, that is there is not written to. */
+/* Makes a new file that this user can write and every user can read. The server never writes to a
+ * file or link that exists, because another user may have put it there. */
 static FILE *make_file(const char *path)
 {
     int fd;

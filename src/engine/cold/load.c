@@ -209,9 +209,9 @@ static bool load_class(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* Loading by due time takes turns with loading from the backlog. Nothing is loaded while jobs in
- * memory are due and not ready yet, which takes several turns if they are many: it might overtake
- * them. */
+/* Loading by due time takes turns with loading from the backlog. Nothing is loaded while due jobs
+ * in memory are not ready yet, because a loaded job might overtake them. Many such jobs take
+ * several turns of the loop. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
 {
     if (unfired_ms(e) <= e->now_ms)

@@ -102,7 +102,8 @@ int key_take(struct engine *e, struct job *j)
     return 0;
 }
 
-/* The entry of a job's key, whichever job has it; NULL: the job has no key, or no job has it. */
+/* The entry of this job's key, even if another job holds the key. NULL: the job has no key, or no
+ * job holds it. */
 static struct key_entry *entry_of(const struct engine *e, const struct job *j)
 {
     struct job_opts o;

@@ -27,7 +27,8 @@ struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
 /* The use of the queue may have changed. */
 void queue_settle(struct engine *e, struct queue *q);
-/* A record about the queue stands in this segment, which is the newest; 0: in none. */
+/* Notes that the last record of this kind about the queue stands in `segment`, which is the newest
+ * segment. 0: no record of this kind counts any more. */
 void queue_noted(struct engine *e, struct queue *q, enum queue_note note, uint32_t segment);
 /* One more worker waits at a queue, or one less (-1). */
 void queue_wait(struct engine *e, struct queue *q, int n);
@@ -90,7 +91,8 @@ void kept_add_cold(struct engine *e, struct queue *q, int64_t bytes);
 void kept_settle(struct engine *e, struct tenant *t);
 /* Forgets ended jobs in memory of tenants whose history has to give way, oldest first. */
 void kept_trim(struct engine *e, int *budget);
-/* The oldest run whose history of the tenant has to give way; NULL: there is none. */
+/* The oldest run of history that may have jobs of the tenant, and was not cut for it yet. NULL:
+ * there is none. */
 struct cold_run *kept_run(struct engine *e, const struct tenant *t);
 /* The bytes at which the tenant gets no further job; INT64_MAX: there is no limit. */
 int64_t kept_most(const struct engine *e, const struct tenant *t);

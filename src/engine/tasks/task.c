@@ -90,7 +90,8 @@ static int tell_slice(struct engine *e, struct telling *t)
     return 1;
 }
 
-/* The tenant whose turn it is tells some. It stays the first while it waits for a job on disk. */
+/* Tells some listeners of the tenant whose turn it is. The tenant keeps its turn while it waits for
+ * a job on disk. */
 static int tell_some(struct engine *e)
 {
     struct telling *t = container_of(e->place.tellers.next, struct telling, link);
@@ -101,8 +102,7 @@ static int tell_some(struct engine *e)
     return done;
 }
 
-/* Telling and recurrences take turns. A step that answered COLD comes first when the answer is
- * there. */
+/* Telling and recurrences take turns. Telling keeps its turn while it waits for a job on disk. */
 static int small_step(struct engine *e)
 {
     bool fires = !list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new;
