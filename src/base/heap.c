@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* Which way to go below `top`: as good as random, as it depends on where both nodes are in memory.
- */
+/* Chooses the way down below `top`. The choice is as good as random, because it depends on the
+ * addresses of both nodes. */
 static unsigned toss(const struct heap_node *top, const struct heap_node *under)
 {
     uint64_t x =

@@ -52,8 +52,8 @@ void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
 /* As clocks_read, from two readings. If they are further apart, the wall clock was set. */
 void clocks_join(struct clocks *c, int64_t wall_us, int64_t mono_us, int64_t *ret_wall_ms,
                  int64_t *ret_mono_ms);
-/* From now on the monotonic clock is behind by so much more. Its reader takes it for standing still
- * until it has caught up: it never goes back for a reader that ignores smaller values. */
+/* Sets the monotonic clock back by `ms`. A reader that ignores smaller values than before sees a
+ * clock that stands still until it has caught up. */
 void clocks_stall(struct clocks *c, int64_t ms);
 /* The time of CLOCK_MONOTONIC at which *ret_mono_ms becomes mono_ms. */
 int64_t clocks_mono_us(const struct clocks *c, int64_t mono_ms);

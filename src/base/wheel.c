@@ -268,7 +268,8 @@ struct timer *wheel_pop(struct wheel *w, int64_t now_ms)
             n = wheel_sink_due(w, wheel_earlier(start, now_ms), n);
             if (n > 0)
                 continue;
-            return NULL; /* what is left of the slot may be earlier than all that has sunk */
+            return NULL; /* timers that are left in the slot may be earlier than all that have sunk
+                          */
         }
         if (start > now_ms)
             break;

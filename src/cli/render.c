@@ -189,8 +189,8 @@ static void add_rows(struct render_pages *p, const struct resp_values *v, size_t
     buf_fini(&cell);
 }
 
-/* Times are shown in full if there is room, else only how far away they are; then text is cut.
- * Where nothing limits the width, a time is one word, for programs. */
+/* A time is shown in full if there is room, and otherwise as its distance from now. After that,
+ * text is cut. Where nothing limits the width, a time is one word, for programs. */
 static void lay_out(struct render_pages *p, const struct resp_values *v, size_t at,
                     const struct render *r, size_t indent)
 {

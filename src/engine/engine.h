@@ -77,8 +77,9 @@ void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool beg
 /* Writes a record that segments before this one no longer count. Each segment that begins later
  * says so again. NOMEM. */
 int engine_set_oldest(struct engine *e, uint32_t segment);
-/* Before engine_start: gives a data directory without a secret that of the options; see struct
- * cold_names. None for an older one that has jobs set aside on disk. NOMEM. */
+/* Gives a data directory that has no secret the secret of the options; see struct cold_names. An
+ * older directory with jobs aside on disk gets none. The host calls it before engine_start. NOMEM.
+ */
 int engine_name_secretly(struct engine *e);
 /* Writes the secret, if there is one, behind the first record of a segment. */
 void engine_put_secret(const struct engine *e, struct buf *out);

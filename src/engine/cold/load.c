@@ -125,8 +125,8 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
 }
 
-/* The class has no due job in memory that it could give, but some may come from disk, from its
- * tail, or from a batch that takes jobs there: those may have become due since. */
+/* The class has no due job in memory that it could give. But due jobs may come from disk, from its
+ * tail, or from a batch on its way to disk, whose jobs may have become due meanwhile. */
 static bool class_owes(const struct engine *e, const struct class *c)
 {
     const struct queue *q = c->queue;
@@ -141,8 +141,8 @@ static bool class_owes(const struct engine *e, const struct class *c)
     return c->closed && (!class_is_on_disk(c) || c->from.at_ms <= e->now_ms || tail_comes_first(c));
 }
 
-/* Due jobs of the queue are behind the frontier, which is late, as after a start or a jump of the
- * clock: on disk, or on their way there. */
+/* The frontier is late, as after a start or a jump of the clock. Due jobs of the queue are beyond
+ * it: on disk, or on their way there. */
 static bool frontier_owes(const struct engine *e, const struct queue *q)
 {
     if (e->place.frontier.at_ms > e->now_ms)

@@ -119,7 +119,7 @@ bool graves_fill_memory(const struct engine *e)
     return e->cold.graves.count > budget_share(e, SHARE_GRAVES_FULL) / GRAVE_BYTES + GRAVES_MIN;
 }
 
-/* So much is used that jobs go to disk. */
+/* Whether jobs and queues take so much memory that jobs must go to disk. */
 static bool memory_is_full(const struct engine *e)
 {
     return e->pool.used_bytes + known_bytes(e) > budget_share(e, SHARE_FULL);
@@ -156,8 +156,8 @@ static void take_tails(struct engine *e)
             list_splice(&e->place.batch.source, &e->wheels[WHEEL_SPARE].slots[level][slot]);
 }
 
-/* The record of a batch is applied in one go, so a batch has the jobs of some thousand queues at
- * most. The others wait for the next one. */
+/* Takes ended jobs into the batch. The record of a batch is applied in one go, so a batch has the
+ * jobs of some thousand queues at most. Other queues wait for the next batch. */
 static void take_past(struct engine *e)
 {
     for (int i = engine_slice(e, BATCH_QUEUES); i > 0 && !list_empty(&e->place.ended); i--) {
@@ -478,8 +478,8 @@ bool engine_work(struct engine *e)
 
     if (!e->place.batch.gathering && rejoin(e, &freed))
         more = true;
-    /* Jobs that the frontier has passed become hot; those that are due, in order: engine_advance.
-     */
+    /* Jobs that the frontier has passed become hot. If some jobs are due, engine_advance fires them
+     * first, in order. */
     if (unfired_ms(e) > e->now_ms) {
         jobs_place_upto(e, &e->wheels[WHEEL_LATER], e->place.frontier.at_ms, &budget);
         jobs_place_upto(e, &e->wheels[WHEEL_LEFT], e->place.frontier.at_ms, &budget);

@@ -214,7 +214,8 @@ int apply_end(struct engine *e, const struct end_record *r)
     job_unplace(e, j);
     trail_clear_pending(e, t, false);
     t->flags = listeners > 0 ? TRAIL_TELLING : 0;
-    if (j->queue->tenant->telling.seq == r->seq) /* it was put back before all were told */
+    if (j->queue->tenant->telling.seq ==
+        r->seq) /* it was put back before all listeners were told */
         j->queue->tenant->telling.seq = 0;
     blob_free(&e->pool, t->result);
     t->result = result;

@@ -193,10 +193,10 @@ static void place_leased(struct engine *e, struct trail *t)
     }
 }
 
-/* Puts a trail into a list that is by the ends of jobs; its links are at this place in trails. A
- * job that told others of its end, or that a batch gave back, or that was copied forward, comes
- * late: it goes before jobs that ended after it, if they are few. In replay all come as they may,
- * and past_sort() has the last word. */
+/* Puts a trail into a list in the order of the ends of jobs. `link` is the offset of the list's
+ * node in a trail. A job comes late if it told others of its end first, if a batch gave it back, or
+ * if it was copied forward. A late job goes before the jobs that ended after it, and passes `steps`
+ * of them at most. In replay jobs come in any order, and past_sort() sorts the lists at the end. */
 static void list_by_end(const struct engine *e, struct list *head, struct trail *t, size_t link,
                         int steps)
 {

@@ -80,13 +80,13 @@ struct trail *trail_of_image(struct engine *e, struct job *j, const struct trail
 struct trail_image trail_image_of(const struct trail *t);
 uint32_t trail_weight(const struct trail *t); /* its part of job_weight */
 void trail_free(struct engine *e, struct trail *t);
-/* The texts of a trail have changed. */
+/* The texts of a trail have changed: counts the bytes that are kept of its job. */
 void trail_recount(struct engine *e, struct trail *t);
-/* They have, and its job is leased: the memory of leased jobs counts them. */
+/* The texts of a leased job's trail have changed: counts the memory of leased jobs. */
 void trail_reweigh(struct engine *e, struct trail *t);
 
-/* Gives a job one more option, a listener, at this offset of its options. The job keeps its place.
- * It may be another one afterwards. NOMEM. */
+/* Gives a job one more listener, an option at this offset of its options. The job keeps its place,
+ * but its memory may move, so `j` is not valid afterwards. NOMEM. */
 int job_regrow(struct engine *e, struct job *j, size_t at, struct str listener);
 
 /* ---- jobopts.c: facts that follow from a job's options, and from the time ---- */
