@@ -32,7 +32,7 @@ struct json_reply {
     const char *code; /* of the error */
     size_t errors;    /* number of errors among the elements of an array */
     size_t created;   /* number of fields `created` that are true */
-    size_t kept;      /* number of those that are false */
+    size_t kept;      /* number of fields `created` that are false */
     size_t key_end;   /* place behind the name in front of the next value; 0: there is none */
     unsigned depth;
     struct {

@@ -80,7 +80,7 @@ struct merge {
     struct pinned others; /* all other runs of the family: they may have newer entries */
     char family;
     bool cut_all;  /* all history of the tenant goes, or there is none */
-    bool cut_none; /* there is none: the run stays as it is */
+    bool cut_none; /* the run has no history of the tenant, and stays as it is */
     bool drops_graves;
     uint64_t audits;    /* so many of the oldest entries of the audit log go, and are tallied */
     bool expires;       /* all jobs of the inputs go, and are tallied; at most graves are written */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A cut: the oldest history of one tenant leaves a run, as many bytes as have to give way. Keys of
- * history are in the order of queues, so a first pass adds up the bytes by age. */
+/* A cut removes the oldest history of one tenant from a run, as many bytes as have to give way.
+ * Keys of history are in the order of queues, so a first pass adds up the bytes by age. */
 #include "partition/internal.h"
 
 #include "record/name.h"
 #include "record/record.h"
 
-/* Ages are in groups, eight for each power of two: a bound is off by an eighth of the age. */
+/* Ages are in groups, eight for each power of two. So a bound is off by an eighth of the age at
+ * most. */
 #define GROUPS (64 * 8)
 
 static unsigned group_of_age(uint64_t age)

@@ -243,8 +243,8 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
     }
 }
 
-/* Whether an entry is one of the oldest of the audit log, which go. It counts them, be they in a
- * run that is merged or not: an entry that cannot go yet keeps all younger ones. */
+/* Whether an entry is among the oldest of the audit log, which the merge leaves out. An entry in a
+ * run that is not merged (not `ours`) cannot go, and keeps all younger entries from going. */
 static bool audit_goes(struct merge *m, const struct run_entry *e, bool ours)
 {
     if (!m->audits || e->grave || !cold_is_audit(e->key) ||

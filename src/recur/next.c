@@ -280,8 +280,8 @@ static bool next_by_dates(const struct recur *r, int64_t after_ms, bool found,
     return found;
 }
 
-/* The search itself costs one, so that cheap ones end, too. Dates that are added are all looked at,
- * each together with those that are left out. */
+/* Each search costs at least one, so that any number of cheap searches reaches the limit. A search
+ * also looks at every added date, and compares it with all excluded dates. */
 static void search_begin(struct search *s, const struct recur *r, const struct recur_state *state)
 {
     search_init(s, r);

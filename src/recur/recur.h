@@ -35,8 +35,8 @@
 #include "recur/zone.h"
 
 #define RECUR_STEPS_MAX 80000u
-#define RECUR_TALLY_MAX 150000u /* of counting from START to a moment, for COUNT */
-#define RECUR_COST_MAX  15000u  /* of the searches of one request: about ten milliseconds */
+#define RECUR_TALLY_MAX 150000u /* steps of counting from START to a moment, for COUNT */
+#define RECUR_COST_MAX  15000u  /* the cost of one request's searches: about ten milliseconds */
 #define RECUR_DATES_MAX 512
 
 enum recur_kind { RECUR_RRULE, RECUR_CRON, RECUR_EVERY };
@@ -82,7 +82,7 @@ struct recur_state {
     uint64_t n;
     int64_t at_ms;  /* if n > 0 */
     uint32_t steps; /* of the last search */
-    uint32_t cost;  /* of all searches with this state: steps of every kind, and one for each */
+    uint32_t cost;  /* of all searches with this state: their steps, and one for each search */
     uint32_t most;  /* Searches give up at this cost: INVALID. 0: never for that reason. */
 };
 
@@ -93,8 +93,9 @@ struct recur_state {
 int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *state,
                struct recur_occurrence *ret);
 
-/* Up to n occurrences at or after a moment: how many there are, or INVALID as above, also if they
- * cost RECUR_COST_MAX together. *ret_found, unless ret_found is NULL, is how many were found. */
+/* Finds up to n occurrences at or after a moment. Returns how many there are. INVALID: see
+ * recur_next; or they cost RECUR_COST_MAX together. *ret_found is how many were found until then;
+ * ret_found may be NULL. */
 int recur_preview(const struct recur *r, int64_t from_ms, size_t n, struct recur_occurrence *ret,
                   int *ret_found);
 

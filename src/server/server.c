@@ -16,8 +16,8 @@
 
 /* ---- The turn ---- */
 
-/* Each client goes on once. Those that could not keep their place before those that did and have
- * more. */
+/* Lets each waiting client go on once. Clients that had no turn yet go before clients that had one
+ * and have more requests. */
 static void resume_clients(struct server *s)
 {
     struct client *c;

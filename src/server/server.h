@@ -95,7 +95,8 @@ struct server {
 /* Takes over a socket as a connection of RESP, with which every connection begins; closes it if
  * there is no memory. */
 void conn_open(struct server *s, int fd, const struct peer *peer);
-/* At the end of a turn: some connections whose end was put off may end in the next one. */
+/* The server calls it at the end of a turn. Some connections whose end was put off may end in the
+ * next turn. */
 void conns_let_go(struct server *s);
 
 /* Opens the data directory. Errors of this call and the next three are in the log. */
@@ -124,12 +125,12 @@ void notify_reloading(void);
 
 /* Fills in the server as verbs see it. */
 void verbhost_init(struct server *s);
-/* Now and then, and with INT64_MAX at the end: enters into the audit log how many changes it had no
- * room for. */
+/* Enters into the audit log how many changes it had no room for. The server calls it now and then,
+ * and with INT64_MAX at its end. */
 void verbhost_sweep(struct server *s, int64_t mono_ms);
 
-/* Whether requests that come now are to wait in `resume`: others have had much time since the last
- * turn began. */
+/* Whether requests that come now must wait in `resume`, because other requests have had much time
+ * since the last turn began. */
 bool server_is_late(struct server *s, int64_t now_us);
 
 /* Opens everything. Errors are in the log. */
