@@ -146,7 +146,7 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
 bool engine_owes(struct engine *e, const struct lease_request *r);
 
 /* Parks a lease request until there is work or wait_ms have passed. Then engine_dispatch or
- * engine_timeout names `owner`. NOMEM. */
+ * engine_timeout names `owner`. LIMIT, NOMEM. */
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
                 struct waiter **ret);
 void engine_wait_cancel(struct engine *e, struct waiter *w);

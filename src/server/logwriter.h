@@ -38,8 +38,8 @@ struct logwriter *logwriter_new(int fd, size_t bytes);
 /* Puts a whole line. False: there is no room. */
 bool logwriter_put(struct logwriter *w, struct str line);
 
-/* Ends the thread when it has written all lines, and frees the writer. False: nobody has read them
- * after wait_ms, so the thread is still there, and so is the writer. Accepts NULL. */
+/* Ends the thread when it has written all lines, and frees the writer. False: after wait_ms lines
+ * are still unread, and the thread and the writer stay. Accepts NULL. */
 bool logwriter_free(struct logwriter *w, int wait_ms);
 
 #endif

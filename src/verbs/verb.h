@@ -97,7 +97,7 @@ struct verb_host_stats {
     int64_t started_ms;           /* by the wall clock */
     const struct hist *fetch_us;  /* how long requests waited for jobs on disk */
     const struct hist *commit_us; /* from the start of a commit's write until it is durable */
-    uint64_t log_lost;            /* log lines that nobody read in time */
+    uint64_t log_lost;            /* log lines that were not read in time */
     uint64_t log_left_out;        /* log lines beyond log_rate */
     struct client_stats clients;
     uint64_t auth_failures;   /* wrong tokens that were shown */

@@ -16,7 +16,7 @@
 #include "sim/tenants.h"
 
 #define MODEL_KEYS        6          /* keys are 1 .. MODEL_KEYS; 0: none */
-#define MODEL_ORDERS      3          /* likewise ordering keys */
+#define MODEL_ORDERS      3          /* ordering keys are 1 .. MODEL_ORDERS; 0: none */
 #define MODEL_AFTERS      4          /* jobs that one waits for, at most */
 #define MODEL_RECURRENCES 4          /* the tenant of each is fixed: see recurrence_tenant */
 #define ERROR_OF_ENGINE   UINT32_MAX /* a text that the engine chose */
@@ -117,7 +117,7 @@ struct model_occurrence {
     enum ledger_outcome told; /* what the recurrence knows */
 };
 
-/* What somebody says of a recurrence. */
+/* A request for a recurrence. */
 struct model_recur {
     bool daily;        /* by clocks in Berlin: see model_rule.c */
     int64_t period_ms; /* a number of days if it is daily */
@@ -137,7 +137,7 @@ struct model_recur {
 #define MODEL_OCCURRENCES 160
 #define MODEL_LEDGER      100
 
-/* What became of a nominal time, or of several in a row that were skipped for the same reason. */
+/* The outcome of a nominal time, or of several in a row that were skipped for one reason. */
 struct model_entry {
     enum ledger_outcome outcome;
     int64_t nominal_ms;
@@ -348,9 +348,9 @@ void model_unhold(struct model *m, unsigned queue, uint32_t key);
 
 /* ---- Ordering keys: model_order.c ---- */
 
-/* Somebody whom this job must wait for, as both have the same; NULL if there is none. */
+/* A job that this job must wait for, because both have one ordering key; NULL: there is none. */
 const struct model_job *model_ahead(const struct model *m, const struct model_job *job);
-/* Ready, and waits for nobody. */
+/* Whether the job is ready and waits for no other job. */
 bool model_can_go(const struct model *m, const struct model_job *job);
 /* The clock was set back. */
 void model_rewind(struct model *m);
@@ -362,15 +362,16 @@ int model_after_check(const struct model *m, const struct model_spec *spec);
 void model_after_begin(struct model *m, const struct model_spec *spec);
 /* A job has ended: those who wait for it may be told. */
 void model_after_ended(struct model *m, const struct model_job *job);
-/* It was put back before they were. */
+/* The job was put back before its listeners were told. */
 void model_after_revived(struct model *m, struct model_job *job);
 /* The engine has told it of those that are not among these; false, with nothing changed, if of one
  * that it may not be told of. */
 bool model_after_told(struct model *m, struct model_job *job, const struct job_id *left, size_t n);
-/* The same when it was cancelled for want of one. `left` NULL: it is gone. */
+/* As model_after_told, for a job that was cancelled because a parent was not done. `left` NULL: the
+ * job is gone. */
 bool model_after_cancelled(struct model *m, struct model_job *job, const struct job_id *left,
                            size_t n);
-/* The engine has nobody left to tell. */
+/* The engine has no listener left to tell. */
 void model_all_told(struct model *m);
 
 /* ---- Recurrences: model_recur.c ---- */
@@ -415,7 +416,7 @@ bool model_gives(const struct model *m, unsigned queue);
  * rate; monotonic. INT64_MAX: none is. */
 int64_t model_rate_moment(const struct model *m, unsigned queues);
 /* When one of these queues can give that has a job and is held back by nothing but slow start;
- * likewise. */
+ * monotonic. INT64_MAX: none is. */
 int64_t model_start_moment(const struct model *m, unsigned queues);
 /* Jobs of a tenant that have not ended, and those of them that are leased. */
 uint64_t model_pending(const struct model *m, unsigned tenant);

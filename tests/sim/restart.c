@@ -124,8 +124,8 @@ static void find_state(struct world *w, bool power)
     model_copy(&w->model, &w->trial);
 }
 
-/* Each open has another secret, as with a server; the first one is to stay. Every third directory
- * is of an older version at first, and has none. */
+/* Each open brings another secret, as a server does, and the first secret must stay. Every third
+ * directory is of an older version at first, and has no secret. */
 static struct hash_key secret_of(const struct world *w)
 {
     bool old = w->seed % 3 == 0 && w->epoch < 1 + w->seed / 3 % 6;

@@ -40,7 +40,7 @@ struct helper {
     int result;
 };
 
-/* What somebody wants to know or to change. */
+/* A request: what a client wants to know or to change. */
 struct question {
     enum kind_of_question { LOOK, FIND, MOVE, CANCEL } kind;
     struct job_id id;

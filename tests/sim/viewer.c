@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody looks. */
+/* Steps in which a reader looks at jobs and figures. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -99,7 +99,7 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
     return true;
 }
 
-/* Forgets queues that nobody uses, oldest first, until there are few. */
+/* Forgets idle queues, oldest first, until there are few. */
 static void forget_idle(struct engine *e)
 {
     size_t most = e->o.idle_queues ? e->o.idle_queues : IDLE_QUEUES;

@@ -338,7 +338,7 @@ static void workers_wait_at_as_many_other_queues(void **state)
 
 /* ---- Memory ---- */
 
-/* LEASEs at 64 queues each wait, until one is refused; how many. */
+/* Parks LEASEs at 64 queues each until one is refused. Returns how many wait. */
 static size_t park(const char *tenant, struct waiter **ret, size_t most)
 {
     static char names[LEASE_QUEUES_MAX][32];
