@@ -28,10 +28,10 @@ struct cli {
     const char *ca, *cert, *cert_key; /* files, each of which asks for TLS; "": none */
     bool tls;
     bool json;
-    const char *fields; /* those that are shown, "a,b"; NULL: not said */
+    const char *fields; /* the fields that --fields names, "a,b"; NULL: not given */
     bool wide, no_header;
     bool help;
-    char room[2][256]; /* of host and port, if they are a part of an address */
+    char room[2][256]; /* host and port, if they were a part of a longer text */
 };
 
 /* Sets the options from the environment: $BELFRY_URL, $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS (off,

@@ -268,7 +268,7 @@ static void put_member(struct buf *out, struct str name, const struct resp_value
     struct render part = *whole;
     const struct render *r = &part;
 
-    part.fields = part.columns = part.idle = NULL; /* those of the map around it */
+    part.fields = part.columns = part.idle = NULL; /* these name fields of the outer map */
     part.no_header = false;
     if (value->type == RESP_MAP && value->children > 0) {
         buf_text(out, "\n");

@@ -104,7 +104,8 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Sets the alarms, and notes when the loop should be back: at one of them, or by its own timers. */
+/* Sets the alarms. Notes when the loop should be back: when an alarm or a timer of the loop fires.
+ */
 static void set_alarms(struct host *h)
 {
     int64_t wall = INT64_MAX, mono = INT64_MAX;

@@ -91,7 +91,7 @@ static void leave(struct client *c)
     table_remove(&as->table, &a->named.node);
     list_remove(&a->all);
     list_remove(&a->turn);
-    list_splice(&c->server->resume, &a->called); /* of clients that have changed accounts */
+    list_splice(&c->server->resume, &a->called); /* clients that have changed accounts */
     list_splice(&c->server->resume, &a->waiting);
     free(a);
 }
@@ -176,7 +176,7 @@ bool account_spend(struct client *c, struct str verb)
 
     now_ms = time_mono_ms();
     full = a->requests * THOUSAND;
-    /* So many in a second are as many thousandths in a millisecond. */
+    /* N requests in a second are N thousandths of a request in a millisecond. */
     if (!a->filled_ms || now_ms - a->filled_ms >= 2 * THOUSAND)
         a->credit = full;
     else

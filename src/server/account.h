@@ -77,7 +77,7 @@ void accounts_fini(struct accounts *a);
 /* The limit of all buffers. */
 size_t accounts_limit(const struct server *s);
 
-/* The client's buffers have so many bytes now, and its token may have changed. */
+/* Notes that the client's buffers have `bytes` now. Its token may have changed, too. */
 void client_hold(struct client *c, size_t bytes);
 /* The client is being closed. */
 void client_unhold(struct client *c);

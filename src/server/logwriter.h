@@ -32,7 +32,7 @@ struct logwriter {
     uint64_t told; /* lost lines that the log has mentioned; the caller counts them */
 };
 
-/* Starts the thread, with a ring of so many bytes. NULL: there is no memory, or no thread. */
+/* Starts the thread, with a ring of `bytes`. NULL: there is no memory, or no thread. */
 struct logwriter *logwriter_new(int fd, size_t bytes);
 
 /* Puts a whole line. False: there is no room. */

@@ -7,7 +7,7 @@
 
 #define KEEP_BYTES    ((size_t)65536)   /* kept for later replies when all are sent */
 #define COMPACT_BYTES ((size_t)65536)   /* more sent bytes than this are given back */
-#define SEND_BYTES    ((size_t)1 << 20) /* so many are sent in one go */
+#define SEND_BYTES    ((size_t)1 << 20) /* the most bytes that are sent in one go */
 
 /* Replies up to `end` wait for this lsn. */
 struct replies_mark {

@@ -11,8 +11,8 @@
 #include "server/tracer.h"
 
 #define SWEEP_MS  500
-#define TURN_US   10000 /* of requests as they come, in one turn */
-#define RESUME_US 5000  /* of requests that waited */
+#define TURN_US   10000 /* the time of requests as they come, in one turn */
+#define RESUME_US 5000  /* the time of requests that waited, in one turn */
 
 /* ---- The turn ---- */
 
@@ -57,7 +57,7 @@ static void on_turn(uv_prepare_t *handle)
     struct server *s = handle->data;
 
     clients_flush(s);
-    s->events.filled_us = 0; /* streams that were put off come before those that read now */
+    s->events.filled_us = 0; /* streams that were put off go before streams that read now */
     if (s->events.behind)
         http_streams_feed(s);
     strangers_shrink(s);

@@ -58,10 +58,10 @@ struct server {
     uv_timer_t sweep;
     uv_timer_t drain;
     uv_signal_t signals[3];
-    struct {               /* monotonic: the log is told of these no earlier */
-        int64_t fetch_ms;  /* failed fetches */
-        int64_t stall_ms;  /* stalls */
-        int64_t leased_ms; /* leased memory */
+    struct {
+        int64_t fetch_ms;  /* monotonic: the log is told of failed fetches no earlier */
+        int64_t stall_ms;  /* monotonic: the log is told of stalls no earlier */
+        int64_t leased_ms; /* monotonic: the log is told of leased memory no earlier */
         uint64_t leased;   /* holds of leased_view that the log was told of */
     } tell;
     int64_t drain_until_ms; /* monotonic */

@@ -65,7 +65,7 @@ static void begin_sample(struct metrics *m, const char *name, const char *suffix
     buf_text(m->out, "\"");
 }
 
-/* Adds a label to those of a sample. */
+/* Adds a label to the labels of a sample. */
 static void put_label(struct metrics *m, const char *name, const char *value)
 {
     buf_text(m->out, ",");

@@ -222,7 +222,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
  * call->cold. The handler has written nothing before. */
 void verb_error(struct verb_call *call, int err, const char *detail);
 
-/* Whether the call may change what the audit log is about. */
+/* Whether the call may make a change that needs an entry of the audit log. */
 bool verb_is_audited(const struct verb_call *call);
 /* Enters a call and its caller into the audit log. NOMEM. */
 int verb_audit(struct verb_call *call, struct str client, struct str address);

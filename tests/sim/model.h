@@ -183,7 +183,7 @@ struct model_queue {
     int64_t max_running;
     struct rate rate;
     struct counters counters; /* since the engine was made */
-    bool passed_over;         /* REDRIVE met taken keys since then: those jobs come last */
+    bool passed_over;         /* REDRIVE has met taken keys; jobs with such keys come last */
 };
 
 /* What a bulk is about, and how far it is: what the engine said last, and what was seen to change.

@@ -22,7 +22,7 @@
 #define GRAVE_BYTES   128
 #define DRAIN_CLASSES 64
 #define HINT_AHEAD    8
-#define BATCH_QUEUES  4000 /* of ended jobs, and of jobs beyond the frontier, in one batch */
+#define BATCH_QUEUES  4000 /* queues of ended jobs, and queues of later jobs, in one batch */
 #define NEAR          12   /* part of the lookahead */
 
 /* ---- Classes ---- */

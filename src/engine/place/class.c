@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define ASKED_MS 10000 /* so long after its last request a worker is expected to ask again */
+#define ASKED_MS 10000 /* a worker is expected to ask again within this time */
 
 static const struct class rows[CLASSES] = {
 #define ROW(name, row_number, row_slot) { .number = (row_number), .slot = (row_slot) },

@@ -104,7 +104,7 @@ void queue_settings_fini(struct engine *e, struct queue *q)
 struct unwell {
     struct named by_key;
     struct list link;
-    struct list queues; /* that wait for it, by queue.turn */
+    struct list queues; /* queues that wait for the endpoint, by queue.turn */
     int64_t until_ms;
     char text[]; /* the key */
 };

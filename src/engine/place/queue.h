@@ -59,7 +59,7 @@ unsigned class_at_slot(enum cold_slot slot);
 /* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
-/* A worker asks for jobs of the queue: those that are not in memory are looked at first. */
+/* A worker asks for jobs of the queue. Loading then looks at this queue's jobs on disk first. */
 void queue_ask(struct engine *e, struct queue *q);
 
 /* Some jobs of the class are on disk. */
@@ -84,7 +84,7 @@ bool lanes_are_full(const struct engine *e, const struct tenant *t);
 
 /* ---- kept.c: the bytes that are kept of a tenant ---- */
 
-/* The bytes of a queue's jobs grow by so many, or shrink: in memory, or on disk. */
+/* Adds `bytes`, which may be negative, to the bytes of a queue's jobs: in memory, or on disk. */
 void kept_add(struct engine *e, struct queue *q, int64_t bytes);
 void kept_add_cold(struct engine *e, struct queue *q, int64_t bytes);
 /* The limit of the tenant, or its bytes, may have changed. */
@@ -99,7 +99,7 @@ int64_t kept_most(const struct engine *e, const struct tenant *t);
 
 /* ---- leased.c: the memory of leased jobs ---- */
 
-/* The bytes of a tenant's leased jobs grow by so many, or shrink. */
+/* Adds `bytes` to the memory of a tenant's leased jobs. A huge number stands for a negative one. */
 void leased_count(struct engine *e, struct tenant *t, uint64_t bytes);
 /* The bytes at which the tenant is given no further job. */
 uint64_t leased_share(const struct engine *e, const struct tenant *t);
@@ -119,7 +119,8 @@ void leased_ebb(struct engine *e);
 /* ---- standing.c: the memory of queues and of LEASEs that wait ---- */
 
 uint64_t queue_bytes(const struct queue *q);
-/* The bytes of a queue, or of LEASEs of a tenant that wait, grow by so many, or shrink. */
+/* Add `bytes` to the memory of a queue, or of a tenant's LEASEs that wait. A huge number stands for
+ * a negative one. */
 void standing_count(struct engine *e, const struct queue *q, uint64_t bytes);
 void standing_count_wait(struct engine *e, struct tenant *t, uint64_t bytes);
 uint64_t standing_bytes(const struct tenant *t);

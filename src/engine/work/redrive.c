@@ -59,8 +59,8 @@ int engine_redrive(struct engine *e, struct job_id id)
     return err == BELFRY_NOTFOUND ? redrive(e, j) : err;
 }
 
-/* Puts back dead jobs of a queue that are in memory. Those whose key is taken go to the end, so
- * that the next call does not meet them first. */
+/* Puts back dead jobs of a queue that are in memory. Jobs whose key is taken go to the end, so that
+ * the next call does not meet them first. */
 static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
 {
     size_t n = 0;

@@ -461,7 +461,7 @@ static struct job_id schedule_ordered(int64_t in_ms)
     return r.id;
 }
 
-/* Cancels those that are in memory, and says which is the first on disk. */
+/* Cancels the jobs that are in memory. Returns the index of the first job on disk. */
 static int cancel_hot(const struct job_id *ids, int n)
 {
     int first = n;
