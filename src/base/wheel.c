@@ -220,8 +220,8 @@ static int wheel_sink(struct wheel *w, unsigned level, unsigned slot, int n)
     return n;
 }
 
-/* Lets at most n of the timers sink that stand in the first slot above level 0, if it begins by
- * until_ms; returns how many of n are left. */
+/* Lets at most n timers of the first slot above level 0 sink, if that slot begins by until_ms.
+ * Returns how many of n are left. */
 static int wheel_sink_due(struct wheel *w, int64_t until_ms, int n)
 {
     unsigned level = 0, slot = 0;

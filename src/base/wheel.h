@@ -13,7 +13,7 @@
  * A timer goes to the lowest level that reaches its moment. As base comes nearer, the timers of a
  * slot of level n > 0 sink to lower levels, at most seven times in a timer's life. They may sink as
  * soon as base is in the slot before theirs, and they must sink before base enters their own. So a
- * crowded slot has a slot's width of time to sink in slices. What is left of it then sinks in
+ * crowded slot has a slot's width of time to sink in slices. Timers that are left then sink in
  * slices as well, and no timer comes out meanwhile:
  *
  *     level n         | base is here    | may sink         | not yet ...
@@ -61,8 +61,8 @@ static inline void wheel_remove(struct timer *t)
 }
 
 /* Takes out the earliest timer that is due at now_ms. NULL: there is none, or more than a slice of
- * timers has to sink before it; then wheel_next is still not after now_ms, and the next call goes
- * on. If no timer is due, the call lets a slice of the timers sink that may sink. */
+ * timers has to sink before it. In the second case wheel_next is still not after now_ms, and the
+ * next call goes on. If no timer is due, the call lets a slice of the timers sink that may sink. */
 struct timer *wheel_pop(struct wheel *w, int64_t now_ms);
 
 /* A moment that is not after that of the earliest timer; INT64_MAX for an empty wheel. */

@@ -34,10 +34,10 @@ struct cli {
     char room[2][256]; /* host and port, if they were a part of a longer text */
 };
 
-/* Sets the options from the environment: $BELFRY_URL, $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS (off,
- * on or only; the server reads it, too, so a URL decides before it), $BELFRY_CA, $BELFRY_CERT and
- * $BELFRY_CERT_KEY. The default is 127.0.0.1, 2355, without TLS. CLI_OK; or CLI_USAGE, with a
- * message written. */
+/* Sets the options from the environment: $BELFRY_URL, $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS,
+ * $BELFRY_CA, $BELFRY_CERT and $BELFRY_CERT_KEY. $BELFRY_TLS is off, on or only. The server reads
+ * that variable, too, so a URL decides before it. The default is 127.0.0.1, 2355, without TLS.
+ * CLI_OK; or CLI_USAGE, with a message written. */
 int cli_init(struct cli *c);
 
 /* From now on messages are lines of JSON. */

@@ -9,8 +9,8 @@
 
 #define INDENT 2
 
-/* The fields that a verb shows at first: the columns of its table, in their order, and the lines
- * of its map that are left out while they say nothing. --wide shows the others, too. */
+/* The fields that a verb shows at first. They are the columns of its table, in their order, and the
+ * lines of its map that are left out while they say nothing. --wide shows the others, too. */
 static const struct {
     const char *verb, *columns, *idle;
 } firsts[] = {

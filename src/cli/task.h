@@ -57,8 +57,9 @@ struct task_meta {
     struct str name, value;
 };
 
-/* The facts about its job that a command is told: the member, which has the name of the field in
- * LEASE's answer, and the variable of the environment. A fact that is empty has no variable. */
+/* The facts that a command is told about its job. A row has the member, which is named like the
+ * field in LEASE's answer, and the variable of the environment. A fact that is empty has no
+ * variable. */
 #define TASK_TEXTS(X)          \
     X(id, "BELFRY_ID")         \
     X(token, "BELFRY_TOKEN")   \

@@ -9,8 +9,8 @@
  *          │   └─ finish Q   when it ended, if with that attempt;
  *          └─ finish Q       if without one
  *
- * The trace is that of the job's metadata `traceparent`; a job without one has its id for a trace.
- * Ids of spans are hashes of the job's id and the lease. No sockets.
+ * The metadata `traceparent` of a job names its trace. A job without it has its own id as the
+ * trace. Ids of spans are hashes of the job's id and the lease. No sockets.
  */
 #ifndef FRONT_OTLP_H
 #define FRONT_OTLP_H

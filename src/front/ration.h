@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rations of the audit log. A tenant may make `rate` entries in a second, and `burst` at once. A
- * change beyond that is refused, because a change without its entry would be worse: a client could
- * flood the log first, and then change unseen whatever it likes. The tenant's admins have a ration
- * of their own, so that its other tokens cannot keep them from acting. Admins of all tenants have
- * no ration.
+ * change beyond that is refused, because a change without its entry would be worse. A client could
+ * flood the log first, and then make changes unseen. The tenant's admins have a ration of their
+ * own, so that its other tokens cannot keep them from acting. Admins of all tenants have no ration.
  *
  * Refused changes are counted, and the audit log has one entry for many of them.
  */

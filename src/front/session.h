@@ -44,10 +44,10 @@ struct session_target {
     struct rations *rations; /* rations of the audit log; NULL: there are none */
 };
 
-/* Executes one request and appends its reply to out. There is no reply if the request parked
- * (s->parked; the engine's deliver call returns `owner`), is cold (s->cold; partition_fetch
- * fetches the item that it needs) or found no room (s->no_room). Returns the lsn that must be
- * durable before the reply may leave. */
+/* Executes one request and appends its reply to out. There is no reply in three cases. The request
+ * parked (s->parked; the engine's deliver call returns `owner`). It is cold (s->cold;
+ * partition_fetch fetches the item that it needs). Or it found no room (s->no_room). Returns the
+ * lsn that must be durable before the reply may leave. */
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);
 

@@ -195,8 +195,8 @@ static void host_fail(struct host *h, const char *what, int err, const char *det
 
 static void commit_done(struct host *h, struct commit *commit, int result);
 
-/* Whether the loop may wait for the disk itself: it does so for a lone client, if no job is due
- * that a slow sync would make late. */
+/* Whether the loop may wait for the disk itself. It does so for a lone client, if no job is due
+ * soon that a slow sync would make late. */
 static bool may_wait(const struct host *h)
 {
     int64_t wall, mono;

@@ -191,8 +191,8 @@ static bool merge_begin(struct partition *p, struct chore *c)
 /* ---- Off the engine's thread ---- */
 
 /* If a class has nothing on disk, its jobs there do not count, but its graves do. A job that was
- * taken out alone raises no floor: only its grave hides its entry in an older run, and the class
- * may be on disk again later. */
+ * taken out alone raises no floor. Only its grave hides its entry in an older run, and the class
+ * may have jobs on disk again later. */
 static struct cold_point floor_for(const struct merge *m, const struct run_entry *e, size_t input)
 {
     const struct cold_point none = { -1, 0 }, all = { INT64_MAX, UINT64_MAX };

@@ -6,7 +6,7 @@
  *                 eight runs of one stretch become one
  *     B A L P X   eight runs of about one size become one
  *
- * A run of history whose time is over is not merged, but counted and dropped whole.
+ * A run of history whose time is over is not merged. It is counted and dropped whole.
  */
 #include "engine/audit.h"
 #include "partition/internal.h"

@@ -11,8 +11,8 @@
 
 #define EVERY_TENANT ((1u << MODEL_TENANTS) - 1)
 
-/* Jobs that pass all gates are in the order of time, whatever their priority: one is before others
- * only as the first of them, and then by its rank. */
+/* Jobs that pass all gates are in the order of time, whatever their priority. Only the first of
+ * them is compared with other jobs, by its rank. */
 static bool is_before(const struct model *m, const struct model_job *passing,
                       const struct model_job *job)
 {
@@ -28,8 +28,8 @@ static bool is_before(const struct model *m, const struct model_job *passing,
     return true;
 }
 
-/* A job that was ready before the clock was set back keeps its place, whatever its time; until it
- * is passed over, which may be in this step. */
+/* A job that was ready before the clock was set back keeps its place, whatever its time. It loses
+ * the place when it is passed over, which may be in this step. */
 static bool keeps_place(const struct model *m, const struct model_job *job)
 {
     return job->ahead && (job->state == JOB_READY || job->moved == m->steps);
@@ -50,9 +50,9 @@ static void check_rank(const struct model *m, const struct model_job *job)
     }
 }
 
-/* Where jobs are on disk one may overtake another of its class by the lookahead, and by as long as
- * loading was held up: what was in its place and due when everything was calm is not overtaken by
- * what came to its place after that. */
+/* Where jobs are on disk, a job may overtake another of its class by the lookahead, and by the time
+ * that loading was held up. But a job that was in its place and due when everything was calm is not
+ * overtaken by jobs that came later. */
 static void check_class(const struct world *w, const struct model_job *job)
 {
     const struct model *m = &w->model;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the engine with the model. A difference is described in a buffer or fails the run. What
- * is on disk is fetched, so there must be no faults meanwhile.
+ * Compares the engine with the model. A difference is described in a buffer or fails the run. The
+ * judge fetches jobs that are on disk, so there must be no faults meanwhile.
  *
- * Where jobs are on disk some things are looser: a job in a backlog counts as ready up to the
- * lookahead early; ended jobs whose time is over are counted until their run is dropped; and when
- * the clock was set back, a job on disk is as old as the clock says, one in memory stays ready.
+ * Where jobs are on disk, the judge allows more. A job in a backlog may count as ready early, by
+ * the lookahead at most. Ended jobs whose time is over are counted until their run is dropped. When
+ * the clock was set back, the clock decides whether a job on disk is ready, while a job in memory
+ * stays ready.
  */
 #ifndef SIM_JUDGE_H
 #define SIM_JUDGE_H

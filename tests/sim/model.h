@@ -2,8 +2,8 @@
 /*
  * What users are promised, as naively as possible: plain arrays that are searched from end to end,
  * no code of the engine. A request to the model answers what the engine must answer. Where the
- * engine may choose (ids, tokens, the jitter of a retry, which of several equal jobs) the model
- * leaves a gap that the judge fills with the engine's choice after checking that it is allowed.
+ * engine may choose, the model leaves a gap: ids, tokens, the jitter of a retry, which of several
+ * equal jobs. The judge checks that the engine's choice is allowed, and fills the gap with it.
  *
  * A model can be copied, so the simulator keeps one for every commit that a crash may go back to.
  */
@@ -336,8 +336,8 @@ void model_calm(struct model *m);
 bool model_surely_holds(const struct model *m, const struct model_job *job);
 /* Whether an ended job may be gone though its time is not over. */
 bool model_may_forget(const struct model *m, const struct model_job *job);
-/* A job that was forgotten but may show itself on disk, as its time is not over by a clock that was
- * set back; NULL if there is none. */
+/* A job that was forgotten but may show itself on disk, because its time is not over by a clock
+ * that was set back. NULL: there is none. */
 const struct model_job *model_ghost(const struct model *m, struct job_id id);
 /* Whether this job, on disk, may hold its key once more by a clock that was set back; and the
  * engine says that it does. */
@@ -364,8 +364,8 @@ void model_after_begin(struct model *m, const struct model_spec *spec);
 void model_after_ended(struct model *m, const struct model_job *job);
 /* The job was put back before its listeners were told. */
 void model_after_revived(struct model *m, struct model_job *job);
-/* The engine has told it of those that are not among these; false, with nothing changed, if of one
- * that it may not be told of. */
+/* The engine has told the job of all parents that are not in `left`. False, with nothing changed:
+ * it may not be told of one of them. */
 bool model_after_told(struct model *m, struct model_job *job, const struct job_id *left, size_t n);
 /* As model_after_told, for a job that was cancelled because a parent was not done. `left` NULL: the
  * job is gone. */

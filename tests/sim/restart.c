@@ -276,8 +276,8 @@ void step_power(struct world *w)
     crash_busy(w, true);
 }
 
-/* Chores that a process had begun when it hung: what they write is refused, and they take nothing
- * away from the one that has taken over. */
+/* Chores that a process had begun when it hung. Their writes are refused, and they take nothing
+ * away from the process that has taken over. */
 static void go_on_with(struct world *w, struct partition *old, const struct errand *errands)
 {
     static const enum chore_kind lanes[] = { CHORE_FEED, CHORE_MERGE, CHORE_LOAD };

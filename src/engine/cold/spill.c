@@ -324,8 +324,9 @@ static bool takes_queue(struct batch *b, struct queue *q)
 }
 
 /* Feeds jobs beyond the frontier, up to the size of a batch. The next batch goes on with the next
- * slot: the journal keeps a segment for the sake of one job, so no slot waits for a crowded one.
- * Slots that the frontier has entered are left alone: their jobs are about to be hot. */
+ * slot, so no slot waits for a crowded one. Otherwise the journal would have to keep a segment for
+ * the sake of one job. Slots that the frontier has entered are left alone: their jobs are about to
+ * be hot. */
 static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 {
     struct batch *b = &e->place.batch;

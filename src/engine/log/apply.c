@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Applying records. A function consults only the record and the state before it. It succeeds, or
- * changes nothing (NOMEM). A record about a job that is not there is skipped: the job ended and was
- * forgotten, and its older records may be gone with their segment. */
+ * changes nothing (NOMEM). A record about a job that does not exist is skipped. Such a job ended
+ * and was forgotten, and its older records may be gone with their segment. */
 #include "engine/log/log.h"
 
 #include <assert.h>

@@ -14,8 +14,8 @@
 #define LATE_STEPS   32   /* jobs that a late one may pass in a list by their ends */
 #define LOGGED_STEPS 4096 /* entries of the audit log, the oldest of which are dropped */
 
-/* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
- * neighbouring buckets: growing the table then walks through memory in order. */
+/* Sequence numbers fill the buckets evenly as they are. Jobs that are made one after another stand
+ * in neighbouring buckets. So growing the table walks through memory in order. */
 static uint64_t seq_hash(uint64_t seq)
 {
     return seq;

@@ -62,8 +62,8 @@ void job_place_hot(struct engine *e, struct job *j, enum job_state state);
 void job_unplace(struct engine *e, struct job *j);
 /* Finds a job that is not leased another place, by the clock and the room of now. */
 void job_place_again(struct engine *e, struct job *j);
-/* Both functions find other places: the first for the jobs of a wheel up to a moment, the second
- * for the jobs of a list that are not due now. */
+/* Both functions find other places for jobs. The first is for the jobs of a wheel up to a moment.
+ * The second is for the jobs of a list that are not due now. */
 void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *budget);
 void jobs_rewind(struct engine *e, struct list *head);
 /* Places jobs that are in no place, but in this list by their timers. */

@@ -18,9 +18,9 @@
  *     hot (memory) --- backlog runs (disk) --- tail (memory)
  *
  * Hot jobs always come before all others, so the first job of a lane in memory is the first of the
- * lane. A due job therefore waits in the tail until all jobs that could be before it have come:
- * from the wheels, from the runs by due time (the frontier), from the backlog. A job that has to be
- * hot though there is no room sends the last of the hot jobs to the tail.
+ * lane. A due job therefore waits in the tail until all jobs that could be before it have come.
+ * They may come from the wheels, from the runs by due time (the frontier), or from the backlog. A
+ * job that has to be hot though there is no room sends the last of the hot jobs to the tail.
  *
  * A lane may be stuck, and the jobs behind its first would fill the room of the class. When memory
  * is crowded, the last of them are set aside (aside.c). They wait in memory and then on disk until

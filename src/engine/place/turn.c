@@ -13,9 +13,10 @@
  * the hold begins. A held queue leaves the ring, and the event that ends the hold brings it back.
  * So picking never walks over queues that cannot give, and a queue that waits costs nothing.
  *
- * Queues that push give in one ring, to one taker. If all that a limit of their tenant held came
- * back together, the first would take what the limit allows, and the others would be parked again.
- * So one of them comes back, and the next when that one has been looked at.
+ * Queues that push give in one ring, to one taker. A limit of a tenant may hold many of them. If
+ * all came back together, the first would take what the limit allows, and the others would be
+ * parked again. So one queue comes back, and the next comes back when that queue has been looked
+ * at.
  */
 #include "engine/place/queue.h"
 

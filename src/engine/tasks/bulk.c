@@ -3,8 +3,8 @@
  * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk. It does to
  * each job that matches what a request would do, a slice at a time. Each slice is one commit with
  * its counts. The position of the walk is in memory only: after a restart the walk begins anew. A
- * job that the bulk has changed no longer matches, or is as it should be: cancelled, put back,
- * deleted, marked, or due at the new moment. So each job is counted once.
+ * job that the bulk has changed no longer matches. It is cancelled, put back, deleted, marked, or
+ * due at the new moment. So each job is counted once.
  *
  * A bulk leaves jobs alone that came after it, by their sequence numbers. A bulk that puts back or
  * moves jobs also leaves those alone that a worker got since. Such a job may have run, and be dead

@@ -35,8 +35,8 @@ int leased_refuses(struct engine *e, const struct job *j, struct str payload);
 int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs);
 /* LIMIT if the tenant, which may be NULL, has as many pending jobs as it may. */
 int tenant_refuses_job(struct engine *e, const struct tenant *t);
-/* LIMIT if the tenant may have no further job in this queue, which may be NULL: it has as many
- * pending jobs as it may, or the queue would be one too many. */
+/* LIMIT if the tenant has as many pending jobs as it may, or if this queue would be one too many.
+ * The queue may be NULL. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
 /* LIMIT if the tenant has as many used queues as it may, or its share of memory for queues. A queue
  * that is used already is never refused. */

@@ -335,9 +335,9 @@ static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *
 
 static void on_timer(uv_timer_t *timer);
 
-/* libmicrohttpd wants a turn at once while clients pipeline requests. No timer gives it that turn:
- * libuv fires a timer of 0 ms again before it looks at any other client, as long as its callback
- * sets it. */
+/* libmicrohttpd wants a turn at once while clients pipeline requests. A timer of 0 ms would not do.
+ * libuv fires such a timer again before it looks at any other client, as long as its callback sets
+ * it. */
 static void arm_timer(struct http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms;
