@@ -50,7 +50,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms);
 /* When engine_advance is needed next, by wall clock and by monotonic clock; INT64_MAX: never. */
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
 
-/* What a parked LEASE got. */
+/* The jobs that a parked LEASE got. */
 struct delivery {
     void *owner;
     size_t n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recurrence is made of. For files of src/recur only.
+ * The parts of a recurrence. For files of src/recur only.
  *
  *     recur.c    text -> struct recur: what a rule leaves open is taken from START
  *     empty.c    rules that have no time at all
@@ -71,7 +71,7 @@ struct remainders {
     int64_t periods;        /* of an hour */
     int64_t each;           /* times in a period */
     int64_t hours[24];      /* where each hour of a day begins, as a remainder */
-    int64_t day;            /* and the next day */
+    int64_t day;            /* where the next day begins, as a remainder */
     uint16_t n[CIVIL_HOUR]; /* by remainder, or by period if the interval is longer than an hour */
 };
 

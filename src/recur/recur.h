@@ -63,8 +63,8 @@ void recur_free(struct recur *r);
 enum recur_note {
     RECUR_PLAIN,
     RECUR_MOVED,  /* the nominal time does not exist: it is the end of the gap */
-    RECUR_FIRST,  /* the clock shows it twice, this is the first */
-    RECUR_SECOND, /* and this the second (2 and 3 above only) */
+    RECUR_FIRST,  /* the clock shows the time twice, and this is the first showing */
+    RECUR_SECOND, /* the clock shows the time twice, and this is the second (ways 2 and 3 only) */
 };
 
 struct recur_occurrence {
@@ -107,7 +107,8 @@ size_t recur_format(const struct recur_occurrence *o, char ret[RECUR_TEXT]);
 
 #define RECUR_NOTE 96
 
-/* What a change of the clock has to do with it, as a sentence; "" for most. Returns the length. */
+/* Writes how a change of the clock affects the time, as a sentence; mostly "". Returns the length.
+ */
 size_t recur_note(const struct recur_occurrence *o, char ret[RECUR_NOTE]);
 
 #endif

@@ -34,7 +34,7 @@ struct model_attempt {
 /* A job that another waits for. */
 struct model_parent {
     struct job_id id;
-    bool ended; /* and the engine has not told it yet */
+    bool ended; /* the parent has ended, and the engine has not told the job yet */
     bool done;
 };
 
@@ -80,8 +80,8 @@ struct model_job {
     unsigned dues;      /* how often its due time changed */
     uint64_t moved;     /* model.steps when it last changed its state or place */
     uint64_t placed;    /* model.steps when it last changed, but for what time does */
-    int64_t calm_ms;    /* model.calm_ms then, */
-    uint64_t calm_step; /* and model.calm_step */
+    int64_t calm_ms;    /* model.calm_ms at the step `placed` */
+    uint64_t calm_step; /* model.calm_step at the step `placed` */
 
     uint64_t token;
     int64_t start_ms;
@@ -111,7 +111,7 @@ struct model_job {
 /* An occurrence that has not ended, or has and may be put back. */
 struct model_occurrence {
     struct job_id id;
-    bool ended; /* and the engine has not told the recurrence yet */
+    bool ended; /* it has ended, and the engine has not told the recurrence yet */
     enum job_state state;
     int64_t ended_ms;
     enum ledger_outcome told; /* what the recurrence knows */
@@ -200,11 +200,11 @@ struct model_bulk {
     int64_t to_ms;
     int64_t due_ms;
     uint64_t token;     /* leases behind this one came after it */
-    uint64_t started;   /* model.steps, */
-    uint64_t facts;     /* model.changes, */
-    uint64_t picks;     /* model.leases, */
-    uint64_t movements; /* world.movements, */
-    int64_t asked_ms;   /* and the time then */
+    uint64_t started;   /* model.steps when the bulk was asked for */
+    uint64_t facts;     /* model.changes when the bulk was asked for */
+    uint64_t picks;     /* model.leases when the bulk was asked for */
+    uint64_t movements; /* world.movements when the bulk was asked for */
+    int64_t asked_ms;   /* the time when the bulk was asked for */
     uint64_t said[5];   /* looked, matched, changed, skipped, walks */
     uint64_t changed;
     uint64_t unsure; /* may have been deleted or forgotten */
@@ -239,20 +239,20 @@ struct model {
     bool replaying;         /* nothing expires yet: that is when the engine looks at the time */
     bool cold;              /* jobs may be on disk */
     unsigned bytes_bite;    /* tenants, as bits, whose history may have to give way: max_bytes */
-    bool forgetful;         /* what is done or cancelled may be forgotten before its time */
-    uint64_t history_bytes; /* ... where a queue has more of that than this; 0: there is room */
-    bool set_back;          /* the clock was, at some time */
-    int64_t latest_ms;      /* what it ever was */
+    bool forgetful;         /* done and cancelled jobs may be forgotten before their time */
+    uint64_t history_bytes; /* `forgetful` is for queues with more history; 0: there is room */
+    bool set_back;          /* the clock was set back at some time */
+    int64_t latest_ms;      /* the latest time that the clock ever showed */
     int64_t calm_ms; /* when everything was calm last, since the order could be told: INT64_MIN */
     uint64_t calm_step;
     uint64_t steps;                    /* of the simulation, set by it */
     uint64_t changes;                  /* facts so far, leases not counted */
     uint64_t leases;                   /* leases so far */
-    uint64_t seq_max;                  /* of all ids so far */
+    uint64_t seq_max;                  /* the largest sequence number so far */
     uint64_t audits;                   /* entries of the audit log that were made */
     int64_t audit_at_ms[MODEL_AUDITS]; /* moments of the last of them, by their numbers */
-    /* Those that were forgotten: a clock set back and a restart may show them once more. Not copied
-     * with the model. */
+    /* Forgotten jobs. A clock that is set back, and a restart, may show them once more. A copy of
+     * the model shares it. */
     struct model_graveyard *graveyard;
 };
 

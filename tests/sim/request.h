@@ -33,8 +33,8 @@ struct request {
     int64_t progress;
     bool flag; /* FAIL: final; EXTEND: has a note */
     size_t limit;
-    unsigned recurrence;      /* which one, */
-    struct model_recur recur; /* and what is said of it */
+    unsigned recurrence;      /* the number of the recurrence */
+    struct model_recur recur; /* the request for the recurrence */
     unsigned scope;           /* whose jobs it may see: SCOPE_ALL, ... */
 };
 
@@ -43,7 +43,7 @@ struct request {
 /* A request that waits for the disk. */
 struct parked {
     struct request request;
-    struct fetch *fetch; /* NULL: nobody waits here */
+    struct fetch *fetch; /* NULL: no request waits here */
     bool ran;
     int result;
     bool faulted;

@@ -52,10 +52,10 @@ struct copying {
     struct str log;
     uint32_t segments[SEGMENTS_MAX];
     size_t count;
-    size_t skip_first; /* segments that are left out, */
-    size_t skip_last;
-    uint64_t upto; /* and commits of the last one */
-    size_t at;     /* segment that is copied */
+    size_t skip_first; /* first segments that are left out */
+    size_t skip_last;  /* last segments that are left out */
+    uint64_t upto;     /* commits of the last segment that are copied */
+    size_t at;         /* segment that is copied */
 };
 
 static bool is_segment(struct str name)

@@ -96,10 +96,10 @@ struct trap {
 /* The faults that are to happen, one soon after the other if there are two. */
 struct plan {
     struct trap trap;
-    struct trap next; /* is set when the other has happened */
-    bool second;      /* ... and it has */
-    bool fired;       /* since this was last cleared */
-    bool in_doubt;    /* ... as an append whose outcome is not known */
+    struct trap next; /* the second fault, which is armed when the first has happened */
+    bool second;      /* the second fault has happened */
+    bool fired;       /* a fault has happened since this was last cleared */
+    bool in_doubt;    /* the fault was an append whose outcome is not known */
     bool killing;     /* the process is being killed: it cannot mark a clean end */
     bool disk_full;   /* every append answers FULL */
     bool paused;      /* no faults happen now, because the simulator looks */

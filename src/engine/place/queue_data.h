@@ -134,7 +134,7 @@ struct standing {
     uint64_t wait_bytes;  /* of LEASEs that wait */
 };
 
-/* What a tenant has to tell: see task.c. */
+/* Ended jobs of a tenant whose listeners are to be told: see task.c. */
 struct telling {
     struct list jobs; /* ended jobs of which others are to be told, by their trails */
     struct list link; /* in place.tellers, unless `jobs` is empty */
