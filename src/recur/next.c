@@ -11,7 +11,7 @@
 
 #define NEAR (4 * CIVIL_DAY) /* no change of the clock is as large */
 
-/* One that the rule has, before dates are left out. */
+/* A time that the rule has, before excluded dates are left out. */
 struct candidate {
     int64_t at_ms;
     int64_t local_s;

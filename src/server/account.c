@@ -52,7 +52,7 @@ static struct account *account_get(struct accounts *as, struct str name)
         return a;
     a = calloc(1, sizeof(*a));
     if (!a)
-        return &as->strangers; /* Its limits are the narrowest. */
+        return &as->strangers; /* This account has the narrowest limits. */
     named_add(&as->table, &a->named, a->name, name);
     lists_init(&a->waiting, &a->called, &a->turn);
     list_append(&as->all, &a->all);

@@ -64,7 +64,7 @@ struct holding {
     struct account *account;
     uint64_t serial; /* of the token by which the account was chosen */
     bool known;      /* The client was no stranger when the account was chosen. */
-    bool forced;     /* It has waited in vain: the account is not crowded for its next request. */
+    bool forced;     /* The client has waited in vain: its next request goes on in any case. */
     size_t bytes;
     uint64_t took;     /* bytes that came from it, so far */
     uint64_t episode;  /* accounts.episode when `progress` was noted */

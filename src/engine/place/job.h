@@ -45,7 +45,7 @@ static inline size_t job_listeners(const struct job *j)
 }
 size_t job_size(const struct job *j);
 size_t job_weight(const struct job *j); /* its part of the budget */
-/* Its part of its tenant's kept_bytes: the image_bytes of its image. */
+/* The part of the job in its tenant's kept_bytes: the image_bytes of its image. */
 uint64_t job_bytes(const struct job *j);
 struct job_id job_id_of(const struct engine *e, const struct job *j);
 /* Makes a job that is in no index yet. NULL: there is no memory. */

@@ -265,7 +265,7 @@ static uint64_t waiter_bytes(const struct waiter *w)
     return pool_size(waiter_size(w->link_count)) + blob_str(w->worker).len;
 }
 
-/* It no longer waits at its posts. */
+/* Takes the waiter off its posts. */
 static void waiter_leave(struct engine *e, struct waiter *w)
 {
     wheel_remove(&w->timer);
