@@ -39,8 +39,9 @@ static inline int64_t time_mono_ms(void)
     return time_mono_us() / 1000;
 }
 
-/* Both clocks in milliseconds that turn together. A span may begin at a millisecond of one clock
- * and be measured by the other. It then ends at a whole millisecond of the first, not one before.
+/* Both clocks in milliseconds that change at equal moments. So a span that begins at a millisecond
+ * of one clock, and is measured by the other, ends at a whole millisecond of the first. It never
+ * ends a millisecond early.
  */
 struct clocks {
     int64_t apart_us;   /* the wall clock less the monotonic one; 0: not read yet */

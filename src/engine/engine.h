@@ -43,8 +43,8 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
 
 /* ---- Time ---- */
 
-/* Takes the clocks and fires due jobs and leases, never early. A herd is fired in slices, one with
- * each call. */
+/* Takes the clocks and fires due jobs and leases, never early. Many due jobs are fired in slices, a
+ * slice in each call. */
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms);
 
 /* When engine_advance is needed next, by wall clock and by monotonic clock; INT64_MAX: never. */
@@ -70,8 +70,8 @@ int64_t engine_now(const struct engine *e); /* the wall time of the last advance
 /* ---- Records ---- */
 
 /* Directs further records to `out`, to stand in segment `segment`, and writes the head of a commit
- * there. `begins` makes this the first commit of its segment: `previous` elements are in the one
- * before. */
+ * there. `begins` makes this the first commit of its segment; `previous` is the number of elements
+ * in the segment before. */
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
                    uint64_t previous);
 /* Writes a record that segments before this one no longer count. Each segment that begins later

@@ -431,7 +431,8 @@ void engine_feed_abort(struct engine *e)
     e->place.batch.active = false;
 }
 
-/* Where the job is that comes so many later, if none has left the batch: only for speed. */
+/* Where the job is in memory that comes `ahead` jobs later, if no job has left the batch. The
+ * answer only serves speed, and may be wrong. */
 static const void *hint(const struct batch *b, size_t ahead)
 {
     const void *job = NULL;
