@@ -260,8 +260,8 @@ static bool same_settings(const struct model_queue *q, const struct queue_settin
            same_rate(&q->rate, &s->rate);
 }
 
-/* When history goes for want of room nobody can tell; else none does. `fewer`: what was counted
- * before may have been forgotten. */
+/* Where history may go for want of room, the model cannot tell how much goes. Elsewhere none goes.
+ * `fewer`: the counts of a forgotten tenant may be missing. */
 static bool same_counters(const struct model *m, const struct counters *expected,
                           const struct counters *c, bool fewer)
 {

@@ -291,8 +291,8 @@ static bool needs_grace(const struct model *m, const struct model_job *job)
     return !job->graced && lease_left(m, job) < LEASE_GRACE_MS;
 }
 
-/* A lease goes on to its recorded end, and the first start after its worker's last word gives it
- * ten seconds at least; if the clock was set back, no longer than it was given for. */
+/* A lease goes on to its recorded end. The first start after its worker's last word gives it ten
+ * seconds at least. If the clock was set back, a lease lasts no longer than it was given for. */
 static void restart_lease(const struct model *m, struct model_job *job)
 {
     int64_t left = needs_grace(m, job) ? LEASE_GRACE_MS : lease_left(m, job);

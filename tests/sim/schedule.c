@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody schedules jobs. */
+/* Steps in which a producer schedules jobs. */
 #include "sim/schedule.h"
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ static struct model_spec random_spec(struct world *w)
     };
 }
 
-/* Some wait for others, mostly of the same tenant. */
+/* Some jobs wait for others, mostly of their own tenant. */
 static void random_after(struct world *w, struct model_spec *spec)
 {
     struct rng *r = &w->rng;
@@ -79,8 +79,8 @@ static void random_after(struct world *w, struct model_spec *spec)
     }
 }
 
-/* What is needed of them comes to memory: on disk they lose their place by that. So does a job that
- * is to be replaced, though its replacement may be refused then. */
+/* The jobs that a spec waits for come to memory, and lose their places on disk by that. So does a
+ * job that is to be replaced, though its replacement may be refused then. */
 void spec_note(struct world *w, const struct model_spec *s)
 {
     bool replaces = s->key && s->if_exists == IFEXISTS_REPLACE && w->cold;

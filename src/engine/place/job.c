@@ -14,8 +14,8 @@
 #define LATE_STEPS   32   /* jobs that a late one may pass in a list by their ends */
 #define LOGGED_STEPS 4096 /* entries of the audit log, the oldest of which are dropped */
 
-/* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
- * neighbouring buckets: growing the table then walks through memory in order. */
+/* Sequence numbers fill the buckets evenly as they are. Jobs that are made one after another stand
+ * in neighbouring buckets. So growing the table walks through memory in order. */
 static uint64_t seq_hash(uint64_t seq)
 {
     return seq;
@@ -193,11 +193,13 @@ static void place_leased(struct engine *e, struct trail *t)
     }
 }
 
-/* Puts a trail into a list that is by the ends of jobs; its links are at this place in trails. A
- * job that told others of its end, or that a batch gave back, or that was copied forward, comes
- * late: it goes before jobs that ended after it, if they are few. A job that ended just now goes
- * behind jobs of later moments: the clock was set back. In replay all come as they may, and
- * past_sort() has the last word. */
+/* Puts a trail into a list in the order of the ends of jobs. `link` is the offset of the list's
+ * node in a trail. A job comes late if it told others of its end first, if a batch gave it back, or
+ * if it was copied forward. A late job goes before the jobs that ended after it, and passes `steps`
+ * of them at most. A job that ended just now stays behind jobs of later moments, which a clock that
+ * was set back leaves. In replay jobs come in any order, and past_sort() sorts the lists at the
+ * end.
+ */
 static void list_by_end(const struct engine *e, struct list *head, struct trail *t, size_t link,
                         int steps)
 {
