@@ -105,12 +105,13 @@ void step_rotate(struct world *w)
     }
 }
 
-/* A key goes from a job to another one. False if the world ended meanwhile. */
+/* A key goes from a job to another one: the first is cancelled, or it is dead and its hold may be
+ * over. False if the world ended meanwhile. */
 static bool hand_over(struct world *w)
 {
     uint64_t crashes = w->crashes;
     struct request r = schedule_random(w);
-    struct job_id id = world_pick(w, WAITING);
+    struct job_id id = world_pick(w, rng_chance(&w->rng, 30) ? 1u << JOB_DEAD : WAITING);
     if (rng_chance(&w->rng, 80))
         engine_gathered(w->engine, (size_t)rng_below(&w->rng, 10), &id);
     const struct model_job *job = model_find(&w->model, id);
@@ -123,7 +124,8 @@ static bool hand_over(struct world *w)
     r.spec.due_ms = w->wall_ms + rng_duration(&w->rng, 400 * DAY);
     r.spec.expire_ms = 0;
     r.spec.after_count = 0;
-    request_finish(w, &(struct request){ .execute = cancel, .id = id });
+    if (job->state != JOB_DEAD)
+        request_finish(w, &(struct request){ .execute = cancel, .id = id });
     if (crashes == w->crashes)
         request_finish(w, &r);
     return crashes == w->crashes;
@@ -265,9 +267,25 @@ static bool redrive(struct world *w, const struct request *r)
     return true;
 }
 
+/* A dead job whose key another job has, or any. */
+static struct job_id pick_dead(struct world *w)
+{
+    const struct model *m = &w->model;
+    size_t first = m->count ? (size_t)rng_below(&w->rng, m->count) : 0;
+
+    for (size_t i = 0; i < m->count && rng_chance(&w->rng, 99); i++) {
+        const struct model_job *job = &m->jobs[(first + i) % m->count];
+        const struct model_job *owner = job->key ? model_find_key(m, job->queue, job->key) : NULL;
+
+        if (job->state == JOB_DEAD && owner && owner != job)
+            return job->id;
+    }
+    return world_pick(w, 1u << JOB_DEAD);
+}
+
 void step_redrive(struct world *w)
 {
-    struct job_id id = world_pick(w, 1u << JOB_DEAD);
+    struct job_id id = pick_dead(w);
 
     request_send(w, &(struct request){ .execute = redrive, .id = id, .scope = world_scope(w, id) });
 }
