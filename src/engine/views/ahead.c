@@ -65,15 +65,29 @@ static void count_far(struct count *c, const struct class *k, uint64_t walked)
     c->ret->least = k->ready_count - 1 - behind;
 }
 
+/* The job is not in the list of its class: all those that are go before it. */
+static void count_all(struct count *c, const struct class *k)
+{
+    uint64_t walked = 0, given = 0;
+
+    c->ret->exact = false;
+    list_each_of (const struct job, j, &k->ready, timer.link) {
+        if (walked++ == STEPS)
+            break;
+        given += !is_passed_over(c->e, j);
+    }
+    if (walked > STEPS && tenant_quiet_until(c->e, k->queue->tenant) < 0)
+        given = k->ready_count;
+    c->ret->least += given;
+}
+
 /* Jobs of its own class. One of higher rank that stands before it holds it up. */
 static void count_own(struct count *c, const struct class *k)
 {
     size_t steps = 0;
 
-    if (!job_is_listed(c->job)) { /* all those that are in memory go before it */
-        c->ret->exact = false;
-        if (tenant_quiet_until(c->e, k->queue->tenant) < 0)
-            c->ret->least += k->ready_count;
+    if (!job_is_listed(c->job)) {
+        count_all(c, k);
         return;
     }
     list_each_of (const struct job, j, &k->ready, timer.link) {
