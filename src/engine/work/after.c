@@ -54,7 +54,7 @@ static int seek_state(struct engine *e, struct job_id id)
 
     if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
-    if (!j && err == BELFRY_NOTFOUND && !e->work.asked) /* others must not be forgotten for it */
+    if (!j && err == BELFRY_NOTFOUND && !e->work.asked) /* a note might displace others */
         past_note(e, id, err, INT64_MAX);
     if (!j)
         return err;
