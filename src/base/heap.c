@@ -60,6 +60,24 @@ void heap_remove(struct heap *h, struct heap_node *node, heap_before_fn *before)
     *node = (struct heap_node){ 0 };
 }
 
+void heap_visit(const struct heap *h, bool (*fn)(void *arg, const struct heap_node *node),
+                void *arg)
+{
+    const struct heap_node *at = h->root, *from = NULL;
+
+    while (at) {
+        bool arrives = from == at->parent, below = arrives && fn(arg, at);
+        const struct heap_node *next = at->parent;
+
+        if (below && at->child[0])
+            next = at->child[0];
+        else if (at->child[1] && (below || (!arrives && from != at->child[1])))
+            next = at->child[1];
+        from = at;
+        at = next;
+    }
+}
+
 void heap_join(struct heap *to, struct heap *from, heap_before_fn *before)
 {
     to->root = meld(to->root, from->root, before);

@@ -25,6 +25,10 @@ typedef bool heap_before_fn(const struct heap_node *a, const struct heap_node *b
 void heap_add(struct heap *h, struct heap_node *node, heap_before_fn *before);
 /* For a node that is in it. */
 void heap_remove(struct heap *h, struct heap_node *node, heap_before_fn *before);
+/* Visits nodes, each after its parent. If fn answers false, the nodes below that one are left out.
+ * fn changes nothing. */
+void heap_visit(const struct heap *h, bool (*fn)(void *arg, const struct heap_node *node),
+                void *arg);
 /* Moves all of `from` to `to`. */
 void heap_join(struct heap *to, struct heap *from, heap_before_fn *before);
 

@@ -70,7 +70,9 @@
     X(HISTORY_HALF, "history is forgotten at half of its budget")           \
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
-    X(EXPLAIN_OFF, "EXPLAIN takes a job that was deferred for a retry")     \
+    X(EXPLAIN_OFF, "EXPLAIN does not see that a job was deferred")          \
+    X(EXPLAIN_HALF, "EXPLAIN does not see what holds a job at its time")    \
+    X(EXPLAIN_RATE, "EXPLAIN tells all the time at which a rate has one")   \
     X(EXPIRY_LOST, "a waiting job that comes from disk does not expire")    \
     X(DAMAGE_SILENT, "a block that cannot be read is not reported")         \
     X(DAMAGE_WIDE, "such a block costs what was loaded with it")            \

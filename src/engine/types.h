@@ -4,6 +4,7 @@
 #define ENGINE_TYPES_H
 
 #include "base/id.h"
+#include "engine/explanation.h"
 #include "engine/view.h"
 
 enum if_exists { IFEXISTS_KEEP, IFEXISTS_REPLACE, IFEXISTS_REJECT };

@@ -158,44 +158,6 @@ struct tenant_stats {
     const struct hist *wait;
 };
 
-/* Why a job has not run. */
-#define REASONS(X)                    \
-    X(SCHEDULED, "scheduled")         \
-    X(PARENT, "parent")               \
-    X(BACKOFF, "backoff")             \
-    X(PAUSED, "paused")               \
-    X(MAINTENANCE, "maintenance")     \
-    X(RUNNING_LIMIT, "running_limit") \
-    X(RATE_LIMIT, "rate_limit")       \
-    X(NO_WORKER, "no_worker")         \
-    X(ON_DISK, "on_disk")             \
-    X(BEHIND, "behind")               \
-    X(RUNNING, "running")             \
-    X(ENDED, "ended")                 \
-    X(QUIET_HOURS, "quiet_hours")     \
-    X(SLOW_START, "slow_start")       \
-    X(ORDERING_KEY, "ordering_key")   \
-    X(ENDPOINT, "endpoint")           \
-    X(LEASED_MEMORY, "leased_memory")
-
-enum reason {
-#define REASON_ENUM(name, text) REASON_##name,
-    REASONS(REASON_ENUM)
-#undef REASON_ENUM
-};
-
-const char *reason_name(enum reason r);
-
-struct explanation {
-    enum job_state state;
-    enum reason reason;
-    int64_t until_ms;    /* -1: not known */
-    uint64_t ready;      /* ready jobs of its queue */
-    int64_t deferred_ms; /* see job_view */
-    uint32_t deferrals;
-    char why[200];
-};
-
 struct list_filter {
     struct str tenant; /* empty or `*`: all */
     struct str queue;  /* in full; empty: all */

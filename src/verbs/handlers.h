@@ -26,10 +26,10 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
 /* Fields of replies. Each table stands beside its handler; see shapes.c. */
 extern const struct shape_field scheduled_fields[], summary_fields[], job_fields[],
     attempt_fields[], page_fields[], lease_fields[], fail_fields[], extend_fields[],
-    explanation_fields[], queue_fields[], tenant_fields[], stats_fields[], tenant_stats_fields[],
-    step_fields[], occurrence_fields[], recurrence_fields[], recurrence_summary_fields[],
-    recurrence_page_fields[], ledger_fields[], bulk_fields[], audit_fields[], audit_page_fields[],
-    token_fields[], new_token_fields[];
+    explanation_fields[], cause_fields[], queue_fields[], tenant_fields[], stats_fields[],
+    tenant_stats_fields[], step_fields[], occurrence_fields[], recurrence_fields[],
+    recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[], bulk_fields[],
+    audit_fields[], audit_page_fields[], token_fields[], new_token_fields[];
 extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
 extern const struct shape_field counter_fields[]; /* of struct counters */
 

@@ -11,6 +11,7 @@ const struct shape shapes[] = {
     { "Failed", fail_fields },
     { "Extended", extend_fields },
     { "Explanation", explanation_fields },
+    { "Cause", cause_fields },
     { "Queue", queue_fields },
     { "Tenant", tenant_fields },
     { "Stats", stats_fields },

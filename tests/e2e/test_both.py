@@ -21,7 +21,7 @@ def normal(value):
     if isinstance(value, dict):
         return {k: normal(v) for k, v in value.items()
                 if not re.fullmatch(r"(id|token|uptime_ms|commands|connections|commits|epoch|cursor|.*_bytes|"
-                                    r"(due|at|until|created|edited|start|nominal|next|from|to|end|ended|keep)_ms|"
+                                    r"(due|at|until|created|edited|start|nominal|next|from|to|end|ended|keep|asked)_ms|"
                                     r"total_.*|lateness_.*|runtime_.*|fetch.*|late_ms|revision)", k)}
     if isinstance(value, list):
         return [normal(v) for v in value]

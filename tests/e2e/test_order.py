@@ -77,7 +77,7 @@ def test_explain_names_the_job_ahead(b):
     why = b.call("EXPLAIN", second)["why"]
     assert first in why and "tried again at 20" in why
     b.call("CANCEL", first)
-    assert b.call("EXPLAIN", second)["reason"] == "behind"
+    assert b.call("EXPLAIN", second)["reason"] == "no_worker"  # it is next, and none has asked since
     assert b.lease("q")[0]["id"] == second
 
 

@@ -341,9 +341,24 @@ def test_point_28_explain_says_why_a_job_has_not_run_and_until_when(b, q):
     id = b.call("SCHEDULE", q, "x", "AT", due)
     shown = b.call("EXPLAIN", id)
     assert (shown["reason"], shown["until_ms"]) == ("scheduled", due)
-    b.call("RESCHEDULE", id)
+    assert (shown["then"], shown["at_ms"]) == ([], due)
     b.call("PAUSE", q)
+    shown = b.call("EXPLAIN", id)
+    assert (shown["reason"], [cause["reason"] for cause in shown["then"]], shown["at_ms"]) == ("scheduled", ["paused"], None)
+    b.call("RESCHEDULE", id)
     assert b.call("EXPLAIN", id)["reason"] == "paused"
+
+
+def test_point_28_explain_says_how_a_job_ended(b, q):
+    parent = b.call("SCHEDULE", q, "x", "ATTEMPTS", 1)
+    child = b.call("SCHEDULE", q, "y", "AFTER", parent)
+    assert b.call("EXPLAIN", child)["parent"] == parent
+    b.call("FAIL", parent, b.lease(q)[0]["token"], "ERROR", "out of paper")
+    dead = b.call("EXPLAIN", parent)
+    assert (dead["reason"], dead["error"], dead["attempt"], dead["attempts"]) == ("ended", "out of paper", 1, 1)
+    assert "out of paper" in dead["why"] and abs(dead["ended_ms"] - now_ms()) < 60_000
+    lost = wait_for(lambda: (x := b.call("EXPLAIN", child))["state"] == "cancelled" and x)
+    assert lost["parent"] == parent and parent in lost["why"]
 
 
 def test_point_28_forecast_says_how_many_are_due_when(b, q):

@@ -46,6 +46,9 @@
     X(PAST, "a job was too far in the past")                                      \
     X(EXPLAINED, "somebody asked why a job had not run")                          \
     X(EXPLAINED_READY, "likewise, and it was ready")                              \
+    X(EXPLAINED_TWICE, "likewise, and there were several causes")                 \
+    X(EXPLAINED_RATE, "likewise, and a rate held one that was not the next")      \
+    X(EXPLAINED_LOST, "likewise, and it had been cancelled with its parent")      \
     X(FORECAST, "somebody asked how many jobs will be due")                       \
     X(PAGED, "a LIST took several pages while jobs came and went")                \
     X(FED, "jobs went from memory to disk")                                       \

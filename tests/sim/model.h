@@ -75,6 +75,7 @@ struct model_job {
     int64_t deferred_ms; /* it waits until then because of quiet hours; -1: it does not */
     uint32_t deferrals;
     bool holding;       /* leased or deferred at its present due time: it keeps its ordering key */
+    bool retried;       /* at_ms is that of another try, after an attempt without success */
     bool ahead;         /* ready, but the clock was set back since */
     uint64_t fact;      /* model.changes when it last changed, but for leases */
     unsigned dues;      /* how often its due time changed */

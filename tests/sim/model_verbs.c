@@ -59,6 +59,7 @@ static int schedule_on(struct model *m, const struct model_spec *spec, struct mo
     if (job->state != JOB_WAITING)
         job->state = JOB_SCHEDULED;
     job->at_ms = job->state == JOB_WAITING ? due : at_of(m, job->order, due);
+    job->retried = false;
     model_fire(m);
     return 0;
 }
@@ -203,6 +204,7 @@ static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_
     job->state = JOB_SCHEDULED;
     set_due(job, due_ms);
     job->at_ms = at_ms;
+    job->retried = false;
     model_changed(m, job);
 }
 
@@ -235,6 +237,7 @@ static void retry(struct model *m, struct model_job *job)
     job->at_high += m->now_ms;
     job->at_open = true;
     again(m, job, job->due_ms, job->at_high);
+    job->retried = true;
     m->queues[job->queue].counters.retried++;
 }
 
@@ -310,6 +313,7 @@ int model_fail(struct model *m, struct job_id id, uint64_t token, uint32_t error
             model_end(m, job, JOB_DEAD, 0);
         } else if (retry_ms >= 0) {
             again(m, job, job->due_ms, m->now_ms + retry_ms);
+            job->retried = true;
             m->queues[job->queue].counters.retried++;
         } else {
             retry(m, job);
@@ -351,6 +355,7 @@ int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_
     if (!marked(m, job)) {
         job->attempt--;
         again(m, job, job->due_ms, m->now_ms + in_ms);
+        job->retried = true;
     }
     model_fire(m);
     return 0;

@@ -9,60 +9,19 @@
 
 /* ---- EXPLAIN ---- */
 
-/* What a job of a queue that may be held back waits for, as far as the model can tell. */
-static bool ready_is(const struct world *w, const struct model_job *job,
-                     const struct explanation *x)
-{
-    const struct model *m = &w->model;
-    const struct model_queue *q = &m->queues[job->queue];
-    bool shut = m->tenants[tenants_of(job->queue)].maintenance && !job->passing;
-    int64_t quiet = model_quiet_until(m, job);
-
-    if (job->order)
-        return x->reason != REASON_ENDED && x->reason != REASON_SCHEDULED;
-    if (q->paused || shut)
-        return x->reason == (q->paused ? REASON_PAUSED : REASON_MAINTENANCE);
-    if (quiet >= 0)
-        return x->reason == REASON_QUIET_HOURS && x->until_ms == quiet;
-    if (x->reason == REASON_NO_WORKER || x->reason == REASON_BEHIND ||
-        (x->reason == REASON_ON_DISK && w->cold))
-        return model_hold(m, job->queue, job->passing) == HOLD_NONE;
-    if (x->reason == REASON_ORDERING_KEY && w->cold) /* all others of its queue have one */
-        return true;
-    if (x->reason == REASON_LEASED_MEMORY)
-        return w->cold && model_running(m, tenants_of(job->queue)) > 0;
-    return (job->passing || !model_gives(m, job->queue)) &&
-           (x->reason == REASON_RUNNING_LIMIT || x->reason == REASON_RATE_LIMIT ||
-            x->reason == REASON_SLOW_START || x->reason == REASON_ORDERING_KEY);
-}
-
-static bool is_explained(const struct world *w, const struct model_job *job,
-                         const struct explanation *x)
-{
-    switch (model_shown(&w->model, job)) {
-    case JOB_READY: return ready_is(w, job, x);
-    case JOB_LEASED: return x->reason == REASON_RUNNING && x->until_ms == job->until_ms;
-    case JOB_WAITING: return x->reason == REASON_PARENT && x->until_ms == -1;
-    case JOB_SCHEDULED:
-        return x->until_ms == job->at_ms && x->reason == (job->deferred_ms >= 0 ? REASON_QUIET_HOURS
-                                                          : job->attempt > 0    ? REASON_BACKOFF
-                                                                                : REASON_SCHEDULED);
-    default: return x->reason == REASON_ENDED && x->until_ms == -1;
-    }
-}
-
 void step_explain(struct world *w)
 {
     struct job_id id = world_pick(w, ~0u);
     struct look look = { .partition = w->partition };
     struct explanation x;
+    char wrong[200];
 
     world_adopt(w);
     world_adopt_job(w, id);
     bool paused = plan_pause(w, true);
     const struct model_job *job = model_find(&w->model, id);
     int err = look_explain(&look, id, &x);
-    look_end(&look);
+    look_end(&look); /* the error is in its memory */
     plan_pause(w, paused);
     trace_note("EXPLAIN job %" PRIu64 ": %s", id.seq,
                err ? error_name(err) : reason_name(x.reason));
@@ -72,12 +31,13 @@ void step_explain(struct world *w)
         return;
     CHECK(x.state == model_shown(&w->model, job), "EXPLAIN job %" PRIu64 ": it is %s, expected %s",
           id.seq, job_state_name(x.state), job_state_name(model_shown(&w->model, job)));
-    CHECK(is_explained(w, job, &x),
-          "EXPLAIN job %" PRIu64 " (%s, at %" PRId64 "): %s until %" PRId64 ": %s", id.seq,
-          job_state_name(x.state), job->at_ms, reason_name(x.reason), x.until_ms, x.why);
+    CHECK(explained_right(w, job, &x, wrong), "EXPLAIN job %" PRIu64 " (%s, at %" PRId64 "): %s",
+          id.seq, job_state_name(x.state), job->at_ms, wrong);
     CHECK(x.deferrals == job->deferrals, "EXPLAIN job %" PRIu64 ": %u deferrals, expected %u",
           id.seq, x.deferrals, job->deferrals);
     cover_event(job->state == JOB_READY ? EVENT_EXPLAINED_READY : EVENT_EXPLAINED);
+    if (x.cause_count > 1)
+        cover_event(EVENT_EXPLAINED_TWICE);
 }
 
 /* ---- FORECAST ---- */

@@ -170,6 +170,7 @@ static void fresh(struct world *w)
     w->fresh = true;
     w->answer_count = 0;
     w->leases_told = 0;
+    w->asked = 0;
     w->lister.on = w->lister.waits = false;
     for (size_t i = 0; i < WAITS_MAX; i++)
         w->waits[i].live = false;

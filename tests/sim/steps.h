@@ -100,6 +100,10 @@ void step_compare(struct world *w);
 
 /* reports.c: a reader asks why a job has not run, and how many will run */
 void step_explain(struct world *w);
+/* explained.c: whether EXPLAIN's answer about a job is right, as far as the model can tell. If not,
+ * `ret` says why. */
+bool explained_right(const struct world *w, const struct model_job *job,
+                     const struct explanation *x, char ret[200]);
 void step_forecast(struct world *w);
 
 /* bytes.c: the bytes that are kept of a tenant. */

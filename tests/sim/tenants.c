@@ -71,6 +71,25 @@ size_t bucket_most(const struct model_bucket *b, const struct rate *r, int64_t m
     return r->count == 0 ? SIZE_MAX : (size_t)(level(b, r, b->high, mono_ms) / r->per_ms);
 }
 
+static int64_t pause(const struct rate *r, int64_t level, int64_t ahead)
+{
+    int64_t lacks = (ahead + 1) * r->per_ms - level;
+
+    return r->count == 0 || lacks <= 0 ? 0 : (lacks + r->count - 1) / r->count;
+}
+
+int64_t bucket_pause_low(const struct model_bucket *b, const struct rate *r, int64_t mono_ms,
+                         int64_t ahead)
+{
+    return pause(r, r->count == 0 ? 0 : level(b, r, b->high, mono_ms), ahead);
+}
+
+int64_t bucket_pause_high(const struct model_bucket *b, const struct rate *r, int64_t mono_ms,
+                          int64_t ahead)
+{
+    return pause(r, r->count == 0 ? 0 : least(b, r, mono_ms), ahead);
+}
+
 int64_t bucket_moment(const struct model_bucket *b, const struct rate *r)
 {
     if (r->count == 0 || b->low >= r->per_ms)

@@ -40,6 +40,8 @@ static void random_wait(struct world *w, struct wait *ret)
 static void request_of(const struct wait *wait, struct lease *ret)
 {
     size_t n = 0;
+
+    wait->world->asked |= wait->queues | wait->reach;
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         if (wait->queues >> q & 1) {
             ret->queues[n] = text_make(TEXT_QUEUE, q, ret->names[n]);

@@ -220,6 +220,7 @@ struct world {
     uint64_t token_count;
     uint64_t token_max;
     uint64_t leases_told; /* answers have told of so many */
+    unsigned asked;       /* queues, as bits, that workers have asked for since the start */
     uint32_t texts;       /* last number used for a text */
     struct lister lister;
     struct watch watch;

@@ -441,6 +441,7 @@ static void check_queue(const struct engine *e, const struct queue *q, struct re
         if (!c)
             continue;
         ready += length(&c->ready);
+        CHECK(c->ready_count == length(&c->ready));
         tail += length(&c->tail);
         CHECK(c->closed || (list_empty(&c->tail) && !c->waiting.root && !class_is_on_disk(c)));
         CHECK(c->closed == !list_empty(&c->link));

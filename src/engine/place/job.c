@@ -283,6 +283,7 @@ static void place_hot(struct engine *e, struct job *j, struct class *c, bool due
         return;
     }
     list_append(&c->ready, &j->timer.link);
+    c->ready_count++;
     j->queue->offered++;
     if (j->passing)
         queue_unpark(e, j->queue);
@@ -340,7 +341,10 @@ static void unplace_hot(struct job *j, size_t weight)
 {
     assert(j->state != JOB_READY || j->queue->offered > 0);
     class_count_hot(class_of(j), j, -weight);
-    if (j->state == JOB_READY && --j->queue->offered == 0)
+    if (j->state != JOB_READY)
+        return;
+    class_of(j)->ready_count--;
+    if (--j->queue->offered == 0)
         list_remove(&j->queue->turn); /* so that no turn comes to a queue that has nothing */
 }
 

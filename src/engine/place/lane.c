@@ -24,7 +24,7 @@ static int urgency(const struct job *j)
     return j->state == JOB_LEASED ? 0 : job_owns_lane(j) ? 1 : 2;
 }
 
-static bool goes_before(const struct job *a, const struct job *b)
+bool lane_goes_before(const struct job *a, const struct job *b)
 {
     if (urgency(a) != urgency(b))
         return urgency(a) < urgency(b);
@@ -38,7 +38,7 @@ static bool arrived_before(const struct heap_node *a, const struct heap_node *b)
 
 static bool line_before(const struct heap_node *a, const struct heap_node *b)
 {
-    return goes_before(job_of_line(a), job_of_line(b));
+    return lane_goes_before(job_of_line(a), job_of_line(b));
 }
 
 static heap_before_fn *line_order(const struct engine *e)
@@ -201,7 +201,7 @@ static struct job *put_in(struct engine *e, struct job *first, struct job *j)
         become_first(e, j, (struct heap){ 0 }, 0);
         return j;
     }
-    if (!goes_before(j, first)) {
+    if (!lane_goes_before(j, first)) {
         s->member = SPOT_BEHIND;
         heap_add(&f->followers, &s->line, line_order(e));
         f->behind++;

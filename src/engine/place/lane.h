@@ -52,6 +52,8 @@ int64_t lanes_oldest_ms(const struct queue *q);
 /* Whether any job contends for a lane, and how many are behind its first. */
 bool lane_is_taken(const struct engine *e, const struct queue *q, uint64_t lane);
 unsigned lane_behind(const struct engine *e, const struct queue *q, uint64_t lane);
+/* Whether one job goes before another of its lane. */
+bool lane_goes_before(const struct job *a, const struct job *b);
 /* The job keeps its lane though it is not leased: it was leased at its present due time. */
 bool job_owns_lane(const struct job *j);
 

@@ -127,6 +127,7 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     q->bucket.queue = q;
     post_init(&q->post);
     q->post.queue = q;
+    q->post.made_ms = e->now_ms;
     lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->ended, &q->logged);
     named_add(&e->place.names, &q->by_name, q->text, name);
     if (!q->hidden) {

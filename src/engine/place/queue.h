@@ -167,6 +167,9 @@ int64_t slow_start_wake(const struct engine *e);
 bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
 /* What holds the queue: its jobs that pass all gates, or its others. */
 enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
+/* What holds it besides these (bits 1 << enum hold). */
+enum hold queue_hold_beyond(const struct engine *e, const struct queue *q, bool passing,
+                            unsigned passed);
 /* Whether the queue has a ready job and may give it. If not, the queue waits for the event that
  * changes that. */
 bool queue_gives(struct engine *e, struct queue *q);
@@ -176,7 +179,8 @@ void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
 void buckets_fire(struct engine *e, int *budget);
 void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
                    const struct rate *r);
-/* How long a rate holds the queue back; 0: it does not. */
-int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q);
+/* How long such a hold keeps back the job behind so many others of the queue; 0: not at all, or
+ * that is not known. A rate may keep back a job though it does not hold the queue yet. */
+int64_t hold_pause_ms(const struct engine *e, const struct queue *q, enum hold h, uint64_t ahead);
 
 #endif

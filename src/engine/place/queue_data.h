@@ -59,6 +59,7 @@ struct class
     bool tail_first;        /* the batch that takes tails has jobs that are before those on disk */
     uint8_t number;         /* of its row in QUEUE_CLASSES */
     uint8_t slot;           /* of its row: an enum cold_slot */
+    uint64_t ready_count;   /* jobs of the ready list */
     uint64_t hot_bytes;     /* of hot jobs */
     uint64_t ready_bytes;   /* of hot jobs that are due */
     uint64_t near_bytes;    /* of hot jobs that came from disk */
@@ -82,6 +83,7 @@ struct post {
     struct list dispatch; /* in place.turns.dispatch, serving or later: may have work for them */
     size_t waiters;
     int64_t asked_ms;    /* when a worker last asked here; 0: never */
+    int64_t made_ms;     /* when the post was made; 0: before the engine started */
     struct queue *queue; /* a post has a queue or a kind */
     struct kind *kind;
 };

@@ -29,14 +29,34 @@
 
 /* Moments are milliseconds of the monotonic clock times the rate's count: so they are exact. */
 
-/* The millisecond in which the bucket has one; 0: it has. */
-static int64_t bucket_wait(const struct engine *e, const struct bucket *b, const struct rate *r)
+#define BUCKET_AHEAD_MAX (UINT64_C(1) << 32) /* so that moments do not overflow */
+
+/* The millisecond in which the bucket has one at `full`; 0: it has. */
+static int64_t bucket_moment(const struct engine *e, int64_t full, const struct rate *r)
 {
-    int64_t one = b->full - (r->count - 1) * r->per_ms;
+    int64_t one = full - (r->count - 1) * r->per_ms;
 
     if (r->count == 0 || one <= e->mono_ms * r->count || MUTANT(e->o.mutant, RATE_IGNORED))
         return 0;
     return (one + r->count - 1) / r->count;
+}
+
+static int64_t bucket_wait(const struct engine *e, const struct bucket *b, const struct rate *r)
+{
+    return bucket_moment(e, b->full, r);
+}
+
+/* The moment at which the bucket has one for the job behind so many others. */
+static int64_t bucket_wait_behind(const struct engine *e, const struct bucket *b,
+                                  const struct rate *r, uint64_t ahead)
+{
+    int64_t now = e->mono_ms * r->count;
+
+    if (r->count == 0)
+        return 0;
+    if (ahead > BUCKET_AHEAD_MAX)
+        ahead = BUCKET_AHEAD_MAX;
+    return bucket_moment(e, (b->full > now ? b->full : now) + (int64_t)ahead * r->per_ms, r);
 }
 
 static void bucket_take(const struct engine *e, struct bucket *b, const struct rate *r)
@@ -148,50 +168,68 @@ bool tenant_is_shut(const struct engine *e, const struct tenant *t)
     return t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED);
 }
 
-enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing)
+static bool queue_runs_enough(const struct engine *e, const struct queue *q)
+{
+    if (queue_pushes(q) && q->jobs[JOB_LEASED] >= (uint64_t)q->settings->push.concurrency)
+        return true;
+    return q->settings->max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
+           q->jobs[JOB_LEASED] >= (uint64_t)q->settings->max_running;
+}
+
+/* The first test that holds is the answer. A hold of `passed` (bits) is as if it were none. */
+static inline enum hold hold_beyond(const struct engine *e, const struct queue *q, bool passing,
+                                    unsigned passed)
 {
     const struct tenant *t = q->tenant;
 
-    if (q->settings->paused && !MUTANT(e->o.mutant, PAUSE_IGNORED))
-        return HOLD_PAUSED;
-    if (tenant_is_shut(e, t) && (!passing || MUTANT(e->o.mutant, PASS_HELD)))
-        return HOLD_MAINTENANCE;
-    if (q->settings->max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
-        q->jobs[JOB_LEASED] >= (uint64_t)q->settings->max_running)
-        return HOLD_QUEUE_RUNNING;
-    if (queue_pushes(q) && q->jobs[JOB_LEASED] >= (uint64_t)q->settings->push.concurrency)
-        return HOLD_QUEUE_RUNNING;
-    if (t->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
-        t->running >= (uint64_t)t->settings.max_running)
-        return HOLD_TENANT_RUNNING;
-    if (bucket_wait(e, &q->bucket, &q->settings->rate) > 0)
-        return HOLD_QUEUE_RATE;
-    if (bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
-        return HOLD_TENANT_RATE;
-    if (runs_enough(e))
-        return e->o.max_running > 0 && e->place.states[JOB_LEASED] >= e->o.max_running
-                   ? HOLD_SERVER_RUNNING
-                   : HOLD_SLOW_START;
-    if (leased_is_full(e, t))
-        return leased_is_capped(e, t) ? HOLD_TENANT_MAX_LEASED : HOLD_TENANT_LEASED;
-    if (leases_fill_memory(e))
-        return HOLD_SERVER_LEASED;
-    if (q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e, t))
-        return HOLD_LANES;
-    if (queue_endpoint_until(e, q) >= 0)
-        return HOLD_ENDPOINT;
-    if (queue_pushes(q) && t->pushes_full)
-        return HOLD_TENANT_PUSHES;
+#define HOLDS_IF(hold, test)             \
+    if (!(passed >> (hold)&1) && (test)) \
+        return hold;
+    HOLDS_IF(HOLD_PAUSED, q->settings->paused && !MUTANT(e->o.mutant, PAUSE_IGNORED))
+    HOLDS_IF(HOLD_MAINTENANCE, tenant_is_shut(e, t) && (!passing || MUTANT(e->o.mutant, PASS_HELD)))
+    HOLDS_IF(HOLD_QUEUE_RUNNING, queue_runs_enough(e, q))
+    HOLDS_IF(HOLD_TENANT_RUNNING, t->settings.max_running > 0 &&
+                                      !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
+                                      t->running >= (uint64_t)t->settings.max_running)
+    HOLDS_IF(HOLD_QUEUE_RATE, bucket_wait(e, &q->bucket, &q->settings->rate) > 0)
+    HOLDS_IF(HOLD_TENANT_RATE, bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
+    HOLDS_IF(HOLD_SERVER_RUNNING, runs_enough(e) && e->o.max_running > 0 &&
+                                      e->place.states[JOB_LEASED] >= e->o.max_running)
+    HOLDS_IF(HOLD_SLOW_START, !(passed >> HOLD_SERVER_RUNNING & 1) && runs_enough(e))
+    HOLDS_IF(HOLD_TENANT_MAX_LEASED, leased_is_full(e, t) && leased_is_capped(e, t))
+    HOLDS_IF(HOLD_TENANT_LEASED, leased_is_full(e, t) && !leased_is_capped(e, t))
+    HOLDS_IF(HOLD_SERVER_LEASED, leases_fill_memory(e))
+    HOLDS_IF(HOLD_LANES, q->first_count > 0 && q->first_count == q->offered && lanes_are_full(e, t))
+    HOLDS_IF(HOLD_ENDPOINT, queue_endpoint_until(e, q) >= 0)
+    HOLDS_IF(HOLD_TENANT_PUSHES, queue_pushes(q) && t->pushes_full)
+#undef HOLDS_IF
     return HOLD_NONE;
 }
 
-int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
+enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing)
 {
-    int64_t mine = bucket_wait(e, &q->bucket, &q->settings->rate);
-    int64_t tenants = bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate);
-    int64_t until = mine > tenants ? mine : tenants;
+    return hold_beyond(e, q, passing, 0);
+}
 
-    return until > 0 ? until - e->mono_ms : 0;
+enum hold queue_hold_beyond(const struct engine *e, const struct queue *q, bool passing,
+                            unsigned passed)
+{
+    return hold_beyond(e, q, passing, passed);
+}
+
+int64_t hold_pause_ms(const struct engine *e, const struct queue *q, enum hold h, uint64_t ahead)
+{
+    int64_t until = 0;
+
+    if (h == HOLD_QUEUE_RATE)
+        until = bucket_wait_behind(e, &q->bucket, &q->settings->rate, ahead);
+    else if (h == HOLD_TENANT_RATE)
+        until = bucket_wait_behind(e, &q->tenant->bucket, &q->tenant->settings.rate, ahead);
+    else if (h == HOLD_SLOW_START && slow_start_wake(e) != INT64_MAX)
+        until = slow_start_wake(e);
+    else if (h == HOLD_ENDPOINT && (until = queue_endpoint_until(e, q)) <= e->mono_ms)
+        until = e->mono_ms + ENDPOINT_LOOK_MS;
+    return until > e->mono_ms ? until - e->mono_ms : 0;
 }
 
 /* Whether all queues of a tenant have this hold, if they push and have no hold of their own. */

@@ -4,7 +4,28 @@
 #define ENGINE_LOOK_H
 
 #include "engine/engine_data.h"
+#include "engine/explanation.h"
+
+/* ---- look.c ---- */
 
 bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j);
+
+/* ---- ahead.c: who goes before a job ---- */
+
+struct ahead {
+    uint64_t least; /* so many ready jobs, or more */
+    bool exact;     /* no more */
+    const struct job *first;
+};
+
+/* The ready jobs of its queue that go before a job that has not ended. Jobs that quiet hours would
+ * put off are not among them. */
+void ahead_of(const struct engine *e, const struct job *j, struct ahead *ret);
+
+/* ---- ended.c: how an ended job ended, and how the last attempt did ---- */
+
+void explain_ended(const struct engine *e, const struct job *j, struct explanation *x);
+/* A sentence about the last attempt, which was without success. */
+void explain_attempt(const struct job *j, char ret[WHY_MAX]);
 
 #endif

@@ -213,13 +213,31 @@ static int release_parent(struct engine *e, const struct job *j, uint64_t parent
     return emit_released(e, &(struct released_record){ j->seq, parent, last ? at_ms : AT_NEVER });
 }
 
+#define LOST_BEFORE "the job "
+#define LOST_BEHIND " that it waited for was not done"
+
 int after_lost(struct engine *e, struct job *j, struct job_id parent)
 {
     char text[ID_TEXT], why[96];
 
     id_format(parent, text);
-    snprintf(why, sizeof(why), "the job %.*s that it waited for was not done", ID_TEXT, text);
+    snprintf(why, sizeof(why), LOST_BEFORE "%.*s" LOST_BEHIND, ID_TEXT, text);
     return job_end(e, j, JOB_CANCELLED, OUTCOME_NONE, j->stalls, str_of(why), (struct str){ 0 });
+}
+
+bool after_lost_parent(const struct engine *e, struct str error, struct job_id *ret)
+{
+    const struct str before = STR(LOST_BEFORE), behind = STR(LOST_BEHIND);
+    struct str id = { error.ptr + before.len, ID_TEXT };
+    struct job_id parent;
+
+    if (error.len != before.len + ID_TEXT + behind.len ||
+        memcmp(error.ptr, before.ptr, before.len) != 0 ||
+        memcmp(id.ptr + id.len, behind.ptr, behind.len) != 0 || !id_parse(id, &parent) ||
+        parent.partition != e->o.partition)
+        return false;
+    *ret = parent;
+    return true;
 }
 
 int after_told(struct engine *e, struct job *j, const struct job *ended)

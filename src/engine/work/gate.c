@@ -10,9 +10,10 @@
 #include "record/record.h"
 #include "recur/quiet.h"
 
-/* The end of the quiet hours that hold now; -1: it is not quiet. A zone that no longer exists
- * counts as UTC, so that jobs go on. */
-static int64_t settings_quiet_until(const struct engine *e, const struct tenant_settings *s)
+/* The end of the quiet hours that hold at a moment; -1: it is not quiet then. A zone that no longer
+ * exists counts as UTC, so that jobs go on. */
+static int64_t settings_quiet_until(const struct engine *e, const struct tenant_settings *s,
+                                    int64_t at_ms)
 {
     struct str tz = s->tz[0] ? str_of(s->tz) : STR("UTC");
     struct rule_error error;
@@ -24,7 +25,7 @@ static int64_t settings_quiet_until(const struct engine *e, const struct tenant_
         (e->o.zone(e->o.journal, tz, &zone, &why) < 0 &&
          e->o.zone(e->o.journal, STR("UTC"), &zone, &why) < 0))
         return -1;
-    return quiet_until(&q, zone, e->now_ms);
+    return quiet_until(&q, zone, at_ms);
 }
 
 int64_t tenant_quiet_until(const struct engine *e, struct tenant *t)
@@ -33,20 +34,33 @@ int64_t tenant_quiet_until(const struct engine *e, struct tenant *t)
         return -1;
     if (t->quiet_asked_ms != e->now_ms) {
         t->quiet_asked_ms = e->now_ms;
-        t->quiet_until_ms = settings_quiet_until(e, &t->settings);
+        t->quiet_until_ms = settings_quiet_until(e, &t->settings, e->now_ms);
     }
     return t->quiet_until_ms > e->now_ms ? t->quiet_until_ms : -1;
 }
 
-int64_t job_quiet_until(const struct engine *e, const struct job *j)
+/* Quiet hours can defer the job. */
+static bool job_is_gated(const struct engine *e, const struct job *j)
 {
     struct job_opts o;
 
     if (j->passing || j->queue->tenant->settings.quiet[0] == '\0' ||
         MUTANT(e->o.mutant, QUIET_IGNORED))
-        return -1;
+        return false;
     job_opts_get(j, &o);
-    return o.notify ? tenant_quiet_until(e, j->queue->tenant) : -1;
+    return o.notify;
+}
+
+int64_t job_quiet_until(const struct engine *e, const struct job *j)
+{
+    return job_is_gated(e, j) ? tenant_quiet_until(e, j->queue->tenant) : -1;
+}
+
+int64_t job_quiet_at(const struct engine *e, const struct job *j, int64_t at_ms)
+{
+    if (at_ms <= e->now_ms)
+        return job_quiet_until(e, j);
+    return job_is_gated(e, j) ? settings_quiet_until(e, &j->queue->tenant->settings, at_ms) : -1;
 }
 
 int job_defer(struct engine *e, struct job *j, int64_t until_ms)

@@ -279,6 +279,7 @@ static void waiter_leave(struct engine *e, struct waiter *w)
             continue;
         assert(l->waiter == w && l->post->waiters > 0);
         list_remove(&l->link);
+        l->post->asked_ms = e->now_ms; /* it asked all the time */
         if (l->post->queue) {
             queue_wait(e, l->post->queue, -1);
         } else {

@@ -69,6 +69,8 @@ void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
 int after_listen(struct engine *e, const struct job_spec *s, struct job_id listener);
 /* Cancels a job because one that it waited for ended otherwise than done. */
 int after_lost(struct engine *e, struct job *j, struct job_id parent);
+/* The parent that the error of such a job names. False: the error is another one. */
+bool after_lost_parent(const struct engine *e, struct str error, struct job_id *ret);
 /* Whether a job waits for that parent. */
 bool after_waits(const struct job *j, const struct job *parent);
 /* Tells a job that one which it waited for has ended. */
@@ -106,6 +108,8 @@ int emit_gone(struct engine *e, const struct job *j);
 /* The end of quiet hours; -1: it is not quiet. For a job -1 also if quiet hours do not defer it. */
 int64_t tenant_quiet_until(const struct engine *e, struct tenant *t);
 int64_t job_quiet_until(const struct engine *e, const struct job *j);
+/* As these functions, at a moment to come. */
+int64_t job_quiet_at(const struct engine *e, const struct job *j, int64_t at_ms);
 /* Defers a job until then, and by a random part of the spread. */
 int job_defer(struct engine *e, struct job *j, int64_t until_ms);
 

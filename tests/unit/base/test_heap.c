@@ -197,6 +197,44 @@ static void no_single_call_takes_many_steps(void **state)
     free(many);
 }
 
+struct pruned {
+    unsigned below; /* values that are of interest */
+    int looks;
+    int found;
+};
+
+static bool look(void *arg, const struct heap_node *node)
+{
+    struct pruned *p = arg;
+
+    p->looks++;
+    assert_false(item_of(node)->seen);
+    item_of(node)->seen = true;
+    p->found += item_of(node)->value < p->below;
+    return item_of(node)->value < p->below;
+}
+
+/* Each node of interest is visited once, and of the others only those right below one. */
+static void a_visit_leaves_out_what_is_below(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ITEMS; i++)
+        add(0, &items[i], random_below(1000));
+    for (unsigned below = 0; below <= 1000; below += 50) {
+        struct pruned p = { .below = below };
+        int count = 0;
+
+        for (int i = 0; i < ITEMS; i++) {
+            items[i].seen = false;
+            count += items[i].value < below;
+        }
+        heap_visit(&heaps[0], look, &p);
+        assert_int_equal(p.found, count);
+        assert_true(p.looks <= 2 * count + 1);
+    }
+    heap_visit(&heaps[1], look, NULL); /* an empty one has nothing to visit */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup(two_heaps_become_one, setup),
         cmocka_unit_test_setup(no_single_call_takes_many_steps, setup),
         cmocka_unit_test_setup(a_visit_ends_when_it_is_told_to, setup),
+        cmocka_unit_test_setup(a_visit_leaves_out_what_is_below, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
