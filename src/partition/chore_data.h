@@ -141,6 +141,9 @@ struct fetch {
     struct cold_answer answer;
     struct pinned pinned;
     struct items items;
+    unsigned tries;     /* how many times jobs had moved when the answer came */
+    size_t whole_bytes; /* of jobs that were asked for as a whole */
+    size_t bytes;       /* of the fetch in partition.fetch_bytes */
 };
 
 #endif

@@ -82,10 +82,26 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     return 0;
 }
 
+/* Asks for the jobs on disk that a new job may meet. `again`: an item before it has its key, and may
+ * leave the key free. */
+static void schedule_ask(struct engine *e, const struct job_spec *s, bool again)
+{
+    struct queue *q = queue_find(e, s->queue);
+    bool kept = false;
+
+    if (spec_check(e, q, s))
+        return;
+    if (q && s->key.len > 0)
+        kept = key_ask(e, q, s->order, s->key, s->if_exists == IFEXISTS_REPLACE);
+    if (!kept || again)
+        after_ask(e, s);
+}
+
 /* Finds the queue of a new job, or NULL, and the job that has its key, or NULL. A holder of the key
- * that is on disk comes to memory if it is to be replaced, or if `take`. 0, or an error. */
-static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
-                          struct queue **ret_queue, struct job **ret_holder)
+ * that is on disk comes to memory if it is to be replaced, and is shown otherwise. All jobs on disk
+ * have been asked for. 0, or an error. */
+static int schedule_check(struct engine *e, const struct job_spec *s, struct queue **ret_queue,
+                          struct job **ret_holder)
 {
     struct queue *q = *ret_queue = queue_find(e, s->queue);
     int err = spec_check(e, q, s);
@@ -99,9 +115,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (q && q->settings->past_grace_ms >= 0 && due < e->now_ms - q->settings->past_grace_ms)
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings->past_grace_ms);
-    if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
-        key_absent(e, s->queue, s->order, s->key);
-    struct job *holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
+    struct job *holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, false, &err) : NULL;
     if (holder && state_is_ahead(holder->state) &&
         (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
         holder = key_seek(e, q, s->order, s->key, true, &err);
@@ -187,7 +201,7 @@ static int schedule_one(struct engine *e, const struct job_spec *s, bool limited
 {
     struct queue *q;
     struct job *holder;
-    int err = schedule_check(e, s, false, &q, &holder);
+    int err = schedule_check(e, s, &q, &holder);
 
     if (err)
         return err;
@@ -199,9 +213,34 @@ static int schedule_one(struct engine *e, const struct job_spec *s, bool limited
     return err ? err : schedule_new(e, s, q, ret);
 }
 
+int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n)
+{
+    struct lot lot;
+
+    if (list_empty(&e->cold.runs) || e->refuse_new)
+        return 0;
+    if (lot_init(&lot, e->o.secret, specs, n) < 0)
+        return engine_plain(e, BELFRY_NOMEM);
+    asks_begin(e);
+    for (size_t i = 0; i < n; i++)
+        schedule_ask(e, &specs[i], lot_same_key(&lot, i));
+    lot_fini(&lot);
+    return asks_end(e);
+}
+
+int engine_schedule_asked(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    e->work.asked = true;
+    int err = schedule_one(e, s, true, ret);
+    e->work.asked = false;
+    return err;
+}
+
 int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
 {
-    return schedule_one(e, s, true, ret);
+    int err = s->key.len > 0 || s->after_count > 0 ? engine_schedule_ask(e, s, 1) : 0;
+
+    return err ? err : engine_schedule_asked(e, s, ret);
 }
 
 /* Bytes that item i takes; `earlier` is the item whose job it meets, if it is no holder. */
@@ -234,12 +273,14 @@ static int check_items(struct engine *e, struct lot *lot, const struct job_spec 
     for (size_t i = 0; i < n; i++) {
         struct queue *q;
         struct job *holder;
-        int err = schedule_check(e, &specs[i], true, &q, &holder);
+        int err = schedule_check(e, &specs[i], &q, &holder);
         struct tenant *t = tenant_of(e, q, specs[i].queue);
         const struct job_spec *earlier = lot_same_key(lot, i);
         bool again = earlier, taken = holder || again;
         bool first = !lot_same_queue(lot, i),
              begins = !taken && first && !(q && q->use == QUEUE_USED);
+        /* A holder that is only shown is gone when parents are looked at. */
+        int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
 
         *ret_at = i;
         if (!err && holder && again && specs[i].if_exists != IFEXISTS_REJECT)
@@ -252,7 +293,6 @@ static int check_items(struct engine *e, struct lot *lot, const struct job_spec 
             err = tenant_refuses_queue(e, q, specs[i].queue);
         if (!err && !taken)
             err = tenant_refuses_class(e, q, &specs[i]);
-        int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
         if (!err)
             err = tenant_refuses_bytes(e, t, needs);
         if (err)
@@ -293,34 +333,13 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
     after_promise_nothing(e, specs, n);
 }
 
-/* How many times facts about jobs on disk were forgotten. */
-static uint64_t known_wipes(const struct engine *e)
+/* As engine_schedule_all, when all is known that is needed from disk. */
+static int schedule_known(struct engine *e, const struct job_spec *specs, size_t n,
+                          struct schedule_result *ret, size_t *ret_at)
 {
-    return e->cold.pasts.wipes + e->cold.absent.wipes;
-}
+    int err = check_all(e, specs, n, ret_at);
 
-/* Checks once more if facts about the first items were forgotten for the sake of the last ones.
- * There is room for the facts of one batch. */
-static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
-{
-    int err = 0;
-
-    for (int i = 0; i < 2 && !err; i++) {
-        uint64_t wipes = known_wipes(e);
-
-        err = check_all(e, specs, n, ret_at);
-        promise_nothing(e, specs, n);
-        if (known_wipes(e) == wipes)
-            break;
-    }
-    return err;
-}
-
-int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
-                        struct schedule_result *ret, size_t *ret_at)
-{
-    int err = check_again(e, specs, n, ret_at);
-
+    promise_nothing(e, specs, n);
     if (err)
         return err;
     bool before = commit_begin(e);
@@ -336,35 +355,16 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     return commit_end(e, before, err);
 }
 
-/* An item before may free the key of this one. So the jobs that it would wait for are asked for,
- * though a job has its key now. */
-static int ask_all(struct engine *e, const struct job_spec *specs, size_t n)
+int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
+                        struct schedule_result *ret, size_t *ret_at)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct queue *q;
-        struct job *holder;
-        int err = schedule_check(e, &specs[i], true, &q, &holder);
+    int err = engine_schedule_ask(e, specs, n);
 
-        if (err != BELFRY_COLD && err != BELFRY_NOMEM)
-            err = after_ask(e, &specs[i]);
-        if (err == BELFRY_COLD || err == BELFRY_NOMEM)
-            return err;
-    }
-    return 0;
-}
-
-int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n)
-{
-    uint64_t wipes = known_wipes(e);
-    int err = ask_all(e, specs, n);
-
-    return err || known_wipes(e) == wipes ? err : ask_all(e, specs, n);
-}
-
-int engine_schedule_asked(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
-{
+    *ret_at = n;
+    if (err)
+        return err;
     e->work.asked = true;
-    int err = schedule_one(e, s, true, ret);
+    err = schedule_known(e, specs, n, ret, ret_at);
     e->work.asked = false;
     return err;
 }
@@ -387,7 +387,7 @@ int engine_cancel(struct engine *e, struct job_id id)
     if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
     if (!j)
-        return err == BELFRY_NOTFOUND ? CANCEL_NOTFOUND : err;
+        return err == BELFRY_NOTFOUND ? CANCEL_NOTFOUND : want_grows(e, err);
     if (state_is_ended(j->state))
         return engine_error(e, BELFRY_STATE, "the job is already %s", job_state_name(j->state));
     if (j->state == JOB_LEASED) {
@@ -415,7 +415,7 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
     const struct job *j = job_claim(e, id, JOB_AHEAD, false, &err);
 
     if (!j)
-        return err;
+        return want_grows(e, err);
     if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
         return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
     j = job_claim(e, id, JOB_AHEAD, true, &err); /* it may expire when it comes from disk */
