@@ -19,14 +19,20 @@
 #define WHOLE_PART 4                 /* or of this part of the memory, if that is more */
 #define TRIES_MAX  20                /* a lookup of many jobs that is overtaken so often ends */
 
-/* The size of the fetch has changed. */
-static void fetch_count(struct fetch *f)
+static size_t whole_max(const struct partition *p)
 {
-    size_t bytes = sizeof(*f) + f->want.ask_count * sizeof(*f->want.asks) +
-                   f->items.cap * sizeof(*f->items.at) + f->items.bodies.cap;
+    size_t part = (size_t)p->o.memory_bytes / WHOLE_PART;
 
-    f->p->fetch_bytes += bytes - f->bytes; /* modulo the size of the type, it may shrink */
-    f->bytes = bytes;
+    return part > WHOLE_MIN ? part : WHOLE_MIN;
+}
+
+/* The copies have grown. */
+static void count_copies(struct fetch *f)
+{
+    size_t bytes = f->items.cap * sizeof(*f->items.at) + f->items.bodies.cap;
+
+    f->p->copy_bytes += bytes - f->copy_bytes;
+    f->copy_bytes = bytes;
 }
 
 /* Pins the present runs. This comes before each try. */
@@ -65,9 +71,15 @@ struct fetch *partition_fetch(struct partition *p)
         partition_fetch_end(p, f);
         return NULL;
     }
-    fetch_count(f);
+    f->bytes = sizeof(*f) + f->want.ask_count * sizeof(*f->want.asks);
+    p->fetch_bytes += f->bytes;
     p->stats.fetches++;
     return f;
+}
+
+bool partition_copies_much(const struct partition *p)
+{
+    return p->copy_bytes > whole_max(p);
 }
 
 size_t fetch_looks(const struct fetch *f)
@@ -136,13 +148,6 @@ static int newest(struct fetch *f, struct str key, struct buf *ret_value, uint32
     return found && !grave ? 0 : BELFRY_NOTFOUND;
 }
 
-static size_t whole_max(const struct partition *p)
-{
-    size_t part = (size_t)p->o.memory_bytes / WHOLE_PART;
-
-    return part > WHOLE_MIN ? part : WHOLE_MIN;
-}
-
 /* Whether a job of this size is to be cut: only its head is needed, or there are too many large ones
  * for the memory. The first one always comes. */
 static bool is_cut(struct fetch *f, const struct cold_ask *ask, size_t bytes)
@@ -199,7 +204,7 @@ static int add_place(struct fetch *f, const struct cold_ask *ask, struct str pla
     if (!err)
         f->items.at[f->items.n - 1].cut = cut;
     buf_fini(&value);
-    fetch_count(f);
+    count_copies(f);
     return err == BELFRY_NOTFOUND ? 0 : err;
 }
 
@@ -292,7 +297,7 @@ static int read_page(struct fetch *f, struct run_merge *m, const uint32_t *numbe
         memcpy(f->answer.last, e->key.ptr, e->key.len);
         if (!e->grave && e->version > w->since && entry_gone_ms(e) > w->now_ms)
             err = items_add(&f->items, e, numbers[m->now - m->cursors]);
-        fetch_count(f);
+        count_copies(f);
         if (!err)
             err = run_merge_next(m);
     }
@@ -355,6 +360,8 @@ void partition_fetch_end(struct partition *p, struct fetch *f)
     cold_unpin(&f->pinned);
     list_remove(&f->link);
     items_fini(&f->items);
+    if (!MUTANT(p->o.mutant, COPIES_KEPT))
+        p->copy_bytes -= f->copy_bytes;
     p->fetch_bytes -= f->bytes;
     free(f->want.asks);
     free(f);

@@ -67,7 +67,8 @@ struct partition {
     struct fetch *task;        /* the engine's own work waits for it */
     pthread_mutex_t open_lock; /* guards cold_run.opened */
     _Atomic size_t filter_bytes;
-    _Atomic size_t fetch_bytes; /* of fetches: asks, and copies of jobs */
+    _Atomic size_t copy_bytes; /* copies of jobs that fetches have read */
+    size_t fetch_bytes;        /* fetches without these, waiting ones too */
     bool feed_paused;       /* no batch begins, because of an error */
     int64_t last_fed_ms;    /* when a batch was last written */
     int64_t merge_look_ms;  /* the moment of the last look for runs to merge */

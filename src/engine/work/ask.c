@@ -84,6 +84,7 @@ void ask_note(struct engine *e, const struct cold_ask *ask, const struct cold_as
 
     if (MUTANT(e->o.mutant, ASK_LOST) && a->asks.len > 0)
         return;
+    cut = cut && !MUTANT(e->o.mutant, CUT_TAKEN);
     buf_append(&a->asks, ask, sizeof(*ask));
     a->grows = a->grows || ask->whole;
     if (!answered || (cut && !answered->whole))
