@@ -9,7 +9,8 @@
  *     growing   brings jobs to memory. It waits while memory is crammed. While memory is pressed,
  *               one growing errand at a time is on its way, and otherwise a few
  *
- * Errands beyond the limit of their class wait. Groups take turns: one errand of each after another.
+ * Errands beyond the limit of their class wait. Groups take turns: one errand of each after
+ * another.
  *
  * An errand that is on its way outlives its owner: a fetch cannot be called back.
  */
@@ -22,8 +23,8 @@ struct errand;
 struct host;
 
 /* Begins the fetch for a request of `owner` that has just answered COLD. `group` stands for the
- * owner's tenant. When the fetch is done, the host calls host_ops.fetched and host_ops.answered with
- * the owner, in a later turn. NULL if out of memory. */
+ * owner's tenant. When the fetch is done, the host calls host_ops.fetched and host_ops.answered
+ * with the owner, in a later turn. NULL if out of memory. */
 struct errand *errand_begin(struct host *h, void *owner, const void *group);
 /* A part of the turn: hands errands over that are back, and sends others. */
 void errands_answer(struct host *h);

@@ -148,8 +148,8 @@ static int newest(struct fetch *f, struct str key, struct buf *ret_value, uint32
     return found && !grave ? 0 : BELFRY_NOTFOUND;
 }
 
-/* Whether a job of this size is to be cut: only its head is needed, or there are too many large ones
- * for the memory. The first one always comes. */
+/* Whether a job of this size is to be cut: only its head is needed, or there are too many large
+ * ones for the memory. The first one always comes. */
 static bool is_cut(struct fetch *f, const struct cold_ask *ask, size_t bytes)
 {
     size_t before = f->whole_bytes;

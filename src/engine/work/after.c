@@ -48,13 +48,15 @@ static int check_names(struct engine *e, const struct job_spec *s)
 /* The state of a job, wherever it is. A job that has not ended comes to memory. NOTFOUND, NOMEM. */
 static int parent_state(struct engine *e, struct job_id id)
 {
-    int err;
-    const struct job *j = job_seek(e, id, false, &err);
+    int state = job_asked_state(e, id);
 
-    if (j && !state_is_ended(j->state))
-        j = job_seek(e, id, true, &err);
-    if (j || err != BELFRY_NOTFOUND)
-        return j ? (int)j->state : err;
+    if (state >= 0 && !state_is_ended((unsigned)state)) {
+        const struct job *j = job_seek(e, id, true, &state);
+
+        state = j ? (int)j->state : state;
+    }
+    if (state != BELFRY_NOTFOUND)
+        return state;
     /* In the middle of a batch all is known that the batch was checked with. So an item moved this
      * job to where it had expired, and it is forgotten. */
     return e->log.whole ? JOB_EXPIRED : no_parent(e, id);

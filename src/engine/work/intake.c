@@ -82,8 +82,8 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     return 0;
 }
 
-/* Asks for the jobs on disk that a new job may meet. `again`: an item before it has its key, and may
- * leave the key free. */
+/* Asks for the jobs on disk that a new job may meet. `again`: an item before it has its key, and
+ * may leave the key free. */
 static void schedule_ask(struct engine *e, const struct job_spec *s, bool again)
 {
     struct queue *q = queue_find(e, s->queue);

@@ -55,8 +55,7 @@ static bool is_kept(const struct engine *e, const struct job_image *image)
 
 /* Whether an item counts by now: its job may have come to memory since it was read, and even have
  * ended there. */
-static bool item_counts(const struct engine *e, const struct cold_item *item,
-                        struct job_image *ret)
+static bool item_counts(const struct engine *e, const struct cold_item *item, struct job_image *ret)
 {
     return record_get_job(item->body, ret) &&
            cold_counts(e, (struct str){ item->key, item->key_len }, item->number) &&
@@ -142,15 +141,13 @@ static struct job *item_give(struct engine *e, const struct cold_item *item, boo
 /* The job of an id among n items of the answer at hand, or NULL. The search begins where the last
  * one was found, because callers mostly ask for the jobs of a page in its order. */
 static const struct cold_item *item_of_id(struct engine *e, struct job_id id, size_t first,
-                                          size_t n)
+                                          size_t n, struct job_image *ret)
 {
-    struct job_image image;
-
     for (size_t k = 0; k < n; k++) {
         size_t i = first + (e->cold.answer_at + k) % n;
 
-        if (item_counts(e, &e->cold.answer->items[i], &image) && image.seq == id.seq &&
-            image.born_ms == id.due_ms) {
+        if (item_counts(e, &e->cold.answer->items[i], ret) && ret->seq == id.seq &&
+            ret->born_ms == id.due_ms) {
             e->cold.answer_at = i - first;
             return &e->cold.answer->items[i];
         }
@@ -176,6 +173,7 @@ static struct job *job_locate(struct engine *e, struct job_id id, bool take, int
 {
     const struct cold_ask ask = { .id = id, .whole = true }, *answered;
     const struct cold_item *item = NULL;
+    struct job_image image;
     struct job *j = job_of(e, id);
 
     *ret_err = 0;
@@ -186,9 +184,9 @@ static struct job *job_locate(struct engine *e, struct job_id id, bool take, int
         return NULL;
     answered = ask_answered(e, &ask);
     if (answered)
-        item = item_of_id(e, id, answered->first, answered->n);
+        item = item_of_id(e, id, answered->first, answered->n, &image);
     else if (e->cold.answer && !e->work.asked) /* a page, or a job that was asked for by its key */
-        item = item_of_id(e, id, 0, e->cold.answer->n);
+        item = item_of_id(e, id, 0, e->cold.answer->n, &image);
     if (item) {
         *ret_err = 0;
         return item_give(e, item, take, ret_err);
@@ -198,22 +196,46 @@ static struct job *job_locate(struct engine *e, struct job_id id, bool take, int
     return NULL;
 }
 
+/* The item of a job of the scope that the request asked for, or NULL. */
+static const struct cold_item *asked_item(struct engine *e, struct job_id id,
+                                          const struct cold_ask *answered,
+                                          enum job_state *ret_state)
+{
+    struct job_image image;
+    const struct cold_item *item =
+        answered ? item_of_id(e, id, answered->first, answered->n, &image) : NULL;
+
+    if (!item)
+        return NULL;
+    const struct queue *q = queue_find(e, image.queue);
+    *ret_state = (enum job_state)image.state;
+    return q && is_in_scope(e, q) ? item : NULL;
+}
+
 void job_ask(struct engine *e, struct job_id id)
 {
     struct cold_ask ask = { .id = id };
-    const struct cold_item *item;
-    struct job_image image;
+    enum job_state state;
 
     if (job_of(e, id) || !id_may_be_cold(e, id))
         return;
     const struct cold_ask *answered = ask_answered(e, &ask);
-    item = answered ? item_of_id(e, id, answered->first, answered->n) : NULL;
-    if (item && record_get_job(item->body, &image) && state_is_ahead(image.state)) {
-        const struct queue *q = queue_find(e, image.queue);
-
-        ask.whole = q && is_in_scope(e, q);
-    }
+    const struct cold_item *item = asked_item(e, id, answered, &state);
+    ask.whole = item && !state_is_ended(state);
     ask_note(e, &ask, answered, ask.whole && item->cut);
+}
+
+int job_asked_state(struct engine *e, struct job_id id)
+{
+    const struct job *j = job_of(e, id);
+    enum job_state state;
+
+    if (j)
+        return is_in_scope(e, j->queue) ? (int)j->state : BELFRY_NOTFOUND;
+    if (!id_may_be_cold(e, id) ||
+        !asked_item(e, id, ask_answered(e, &(struct cold_ask){ .id = id }), &state))
+        return BELFRY_NOTFOUND;
+    return (int)state;
 }
 
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The job that a request asks for: whether its values are valid, and how its options are written. */
+/* The job that a request asks for: whether its values are valid, and how its options are written.
+ */
 #include "engine/work/work.h"
 
 #include "base/time.h"

@@ -139,6 +139,9 @@ int want_grows(struct engine *e, int err);
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err);
 /* Asks, between asks_begin and asks_end, for a job that may become the parent of another. */
 void job_ask(struct engine *e, struct job_id id);
+/* The state of a job of the scope, of which job_ask was told. On disk, a job that is over or ready
+ * may count as scheduled. NOTFOUND. */
+int job_asked_state(struct engine *e, struct job_id id);
 /* Asks for the job that has a key; `replace`: to change it. Whether there is such a job, as far as
  * is known, which will keep the key. */
 bool key_ask(struct engine *e, struct queue *q, struct str order, struct str key, bool replace);

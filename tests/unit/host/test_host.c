@@ -15,10 +15,10 @@
 #include "host/errand.h"
 #include "support/fault.h"
 
-#define HOUR   INT64_C(3600000)
-#define MEMORY (64u << 10)
-#define MANY   20000
-#define BACK   12
+#define HOUR      INT64_C(3600000)
+#define MEMORY    (64u << 10)
+#define MANY      20000
+#define BACK      12
 #define MANY_BACK 300
 #define SENT_MAX  8 /* plain errands that are on their way at a time */
 

@@ -14,7 +14,7 @@ static struct job_spec specs[JOBS];
 static struct schedule_result results[JOBS];
 static char names[JOBS][8];
 static int executions; /* of the last request */
-static size_t grew;  /* the most jobs that one of its fetches was to bring to memory */
+static size_t grew;    /* the most jobs that one of its fetches was to bring to memory */
 
 static void add(int i, struct str payload)
 {
