@@ -164,7 +164,10 @@ void spec_judge(struct world *w, const struct model_spec *s, int err,
         cover_event(EVENT_REFUSED);
         return;
     }
-    if (!err && is->outcome == SCHEDULE_CREATED && s->key)
+    /* Limits, and jobs to wait for, are looked at if no job has the key. */
+    bool is_free =
+        err ? err == BELFRY_LIMIT || err == BELFRY_NOTFOUND : is->outcome == SCHEDULE_CREATED;
+    if (is_free && s->key)
         model_unhold(&w->model, s->queue, s->key);
     if ((err == BELFRY_KEYEXISTS || (!err && is->outcome == SCHEDULE_KEPT)) && s->key)
         model_hold_again(&w->model, s->queue, s->key, is->id);
