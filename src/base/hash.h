@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashing of bytes that come from outside. Whoever knows the function of a hash can choose names
- * that all have one hash. So these functions are SipHash under a secret key. What clients do not
- * choose, and checksums, need no key.
+ * Hashing of bytes that come from outside. A client that knows a hash function can choose names
+ * that all have one hash. Therefore these functions are SipHash with a secret key. Bytes that no
+ * client chooses, and checksums, need no key.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H

@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* Which way to go below `top`: as good as random, as it depends on where both nodes are in memory.
- */
+/* Chooses the way down below `top`. The choice is as good as random, because it depends on the
+ * addresses of both nodes. */
 static unsigned toss(const struct heap_node *top, const struct heap_node *under)
 {
     uint64_t x =
@@ -15,8 +15,8 @@ static unsigned toss(const struct heap_node *top, const struct heap_node *under)
     return (unsigned)(x * UINT64_C(0x9e3779b97f4a7c15) >> 63);
 }
 
-/* Makes one tree of two. The way down in it is random, so it is short whatever the trees look like:
- * a tree of n nodes ends after log2(n + 1) steps on average. */
+/* Makes one tree of two. The way down in it is random, so it is short whatever the trees look like.
+ * In a tree of n nodes it has log2(n + 1) steps on average. */
 static struct heap_node *meld(struct heap_node *a, struct heap_node *b, heap_before_fn *before)
 {
     struct heap_node *root = NULL, *above = NULL, **at = &root;

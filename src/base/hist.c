@@ -45,7 +45,7 @@ static unsigned bits_of(uint64_t v)
     return (unsigned)(v * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* The place of a group: those before it that are missing take none. */
+/* The place of a group in memory. Missing groups before it take no place. */
 static unsigned place_of(const struct hist *h, unsigned group)
 {
     uint64_t before = h->missing & ((UINT64_C(1) << group) - 1);

@@ -24,11 +24,11 @@ struct hist {
     uint64_t count;
     uint64_t sum;
     uint64_t max;
-    uint64_t missing; /* bit i: group i has no place, and counts nothing; 0: it is whole */
+    uint64_t missing; /* bit i: group i has no place, and counts nothing; 0: all groups are there */
     uint32_t buckets[HIST_BUCKETS];
 };
 
-/* For a whole one; negative counts as 0. */
+/* Counts a value in a whole histogram. A negative value counts as 0. */
 void hist_add(struct hist *h, int64_t value);
 /* Makes the histogram if it is NULL, and the group that it needs. False: there is no memory, and
  * the value was not counted. */
@@ -39,7 +39,7 @@ void hist_free_few(struct pool *p, struct hist *h); /* accepts NULL */
 /* The memory that it takes; 0 for NULL. */
 size_t hist_bytes(const struct hist *h);
 
-/* The first one is whole. */
+/* Adds the counts of `other` to `h`, which is a whole histogram. */
 void hist_merge(struct hist *h, const struct hist *other);
 /* How many are at or below a value: exact for one less than a power of two. */
 uint64_t hist_upto(const struct hist *h, uint64_t value);

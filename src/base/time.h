@@ -39,8 +39,9 @@ static inline int64_t time_mono_ms(void)
     return time_mono_us() / 1000;
 }
 
-/* Both clocks in milliseconds that turn together. A span may begin at a millisecond of one clock
- * and be measured by the other. It then ends at a whole millisecond of the first, not one before.
+/* Both clocks in milliseconds that change at equal moments. So a span that begins at a millisecond
+ * of one clock, and is measured by the other, ends at a whole millisecond of the first. It never
+ * ends a millisecond early.
  */
 struct clocks {
     int64_t apart_us;   /* the wall clock less the monotonic one; 0: not read yet */
@@ -52,8 +53,8 @@ void clocks_read(struct clocks *c, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
 /* As clocks_read, from two readings. If they are further apart, the wall clock was set. */
 void clocks_join(struct clocks *c, int64_t wall_us, int64_t mono_us, int64_t *ret_wall_ms,
                  int64_t *ret_mono_ms);
-/* From now on the monotonic clock is behind by so much more. Its reader takes it for standing still
- * until it has caught up: it never goes back for a reader that ignores smaller values. */
+/* Sets the monotonic clock back by `ms`. A reader that ignores smaller values than before sees a
+ * clock that stands still until it has caught up. */
 void clocks_stall(struct clocks *c, int64_t ms);
 /* The time of CLOCK_MONOTONIC at which *ret_mono_ms becomes mono_ms. */
 int64_t clocks_mono_us(const struct clocks *c, int64_t mono_ms);

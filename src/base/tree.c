@@ -9,7 +9,7 @@ static uint64_t rank_of(const struct tree *t, const struct tree_node *node)
     return x ^ x >> 32;
 }
 
-/* Parts a tree into those before the name and those behind it. */
+/* Splits a tree into the nodes before the name and the nodes behind it. */
 static void split(struct tree_node *node, struct str name, struct tree_node **ret_before,
                   struct tree_node **ret_behind)
 {

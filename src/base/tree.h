@@ -11,7 +11,7 @@
 #include "base/named.h"
 
 struct tree_node {
-    struct tree_node *below[2]; /* before it, behind it */
+    struct tree_node *below[2]; /* the trees of things before this thing, and behind it */
     const struct named *thing;  /* NULL: the node is in no tree */
 };
 
@@ -24,7 +24,7 @@ struct tree {
 void tree_add(struct tree *t, struct tree_node *node, const struct named *thing);
 /* A node that is in no tree is left alone. */
 void tree_remove(struct tree *t, struct tree_node *node);
-/* The first one whose name is behind this one; NULL: there is none. */
+/* The first node whose name comes after `name`; NULL: there is none. */
 struct tree_node *tree_after(const struct tree *t, struct str name);
 
 #endif

@@ -8,7 +8,8 @@ static bool is_tail(unsigned char c)
     return (c & 0xc0) == 0x80;
 }
 
-/* The bytes of the character at p, which has so many bytes left; 0: it is malformed. */
+/* The number of bytes of the character at p; 0: it is malformed. The text has `left` bytes from p
+ * on. */
 static inline size_t length_at(const unsigned char *p, size_t left)
 {
     if (p[0] < 0x80)

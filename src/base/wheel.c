@@ -56,7 +56,7 @@ static unsigned wheel_level_of(const struct wheel *w, int64_t at_ms)
     return level;
 }
 
-/* The highest of these levels whose slot of this moment has timers; `level` if none has. */
+/* The highest of `levels` whose slot of this moment has timers; `level` if none has. */
 static unsigned wheel_crowded_above(const struct wheel *w, int64_t at_ms, unsigned levels,
                                     unsigned level)
 {
@@ -70,8 +70,8 @@ static unsigned wheel_crowded_above(const struct wheel *w, int64_t at_ms, unsign
     return level;
 }
 
-/* Puts a timer into one of these levels. If a slot of its time has timers that are still to sink,
- * the timer joins the highest such slot. */
+/* Puts a timer into one of `levels`. If a slot of its time has timers that are still to sink, the
+ * timer joins the highest such slot. */
 static inline void wheel_put(struct wheel *w, struct timer *t, unsigned levels)
 {
     int64_t at = t->at_ms > w->base_ms ? t->at_ms : w->base_ms;
@@ -215,13 +215,13 @@ static int wheel_sink(struct wheel *w, unsigned level, unsigned slot, int n)
         struct list *node = head->next;
 
         list_remove(node);
-        wheel_put(w, container_of(node, struct timer, link), (1U << level) - 1); /* those below */
+        wheel_put(w, container_of(node, struct timer, link), (1U << level) - 1); /* levels below */
     }
     return n;
 }
 
-/* Lets at most n of the timers sink that stand in the first slot above level 0, if it begins by
- * until_ms; returns how many of n are left. */
+/* Lets at most n timers of the first slot above level 0 sink, if that slot begins by until_ms.
+ * Returns how many of n are left. */
 static int wheel_sink_due(struct wheel *w, int64_t until_ms, int n)
 {
     unsigned level = 0, slot = 0;
@@ -268,7 +268,8 @@ struct timer *wheel_pop(struct wheel *w, int64_t now_ms)
             n = wheel_sink_due(w, wheel_earlier(start, now_ms), n);
             if (n > 0)
                 continue;
-            return NULL; /* what is left of the slot may be earlier than all that has sunk */
+            return NULL; /* timers that are left in the slot may be earlier than all that have sunk
+                          */
         }
         if (start > now_ms)
             break;

@@ -13,7 +13,7 @@
  * A timer goes to the lowest level that reaches its moment. As base comes nearer, the timers of a
  * slot of level n > 0 sink to lower levels, at most seven times in a timer's life. They may sink as
  * soon as base is in the slot before theirs, and they must sink before base enters their own. So a
- * crowded slot has a slot's width of time to sink in slices. What is left of it then sinks in
+ * crowded slot has a slot's width of time to sink in slices. Timers that are left then sink in
  * slices as well, and no timer comes out meanwhile:
  *
  *     level n         | base is here    | may sink         | not yet ...
@@ -43,7 +43,7 @@ struct timer {
 struct wheel {
     int64_t base_ms;  /* nothing before this is still in the wheel, but for late additions */
     int64_t upper_ms; /* no slot above level 0 that has timers begins before this */
-    int slice;        /* so many timers sink in one call: WHEEL_SLICE by default */
+    int slice;        /* the number of timers that sink in one call: WHEEL_SLICE by default */
     unsigned levels;  /* a bit for each level that may have timers */
     uint64_t occupied[WHEEL_LEVELS][WHEEL_SLOTS / 64]; /* a bit for each slot */
     struct list slots[WHEEL_LEVELS][WHEEL_SLOTS];
@@ -61,16 +61,16 @@ static inline void wheel_remove(struct timer *t)
 }
 
 /* Takes out the earliest timer that is due at now_ms. NULL: there is none, or more than a slice of
- * timers has to sink before it; then wheel_next is still not after now_ms, and the next call goes
- * on. Lets a slice of the timers sink that may do so, if none is due. */
+ * timers has to sink before it. In the second case wheel_next is still not after now_ms, and the
+ * next call goes on. If no timer is due, the call lets a slice of the timers sink that may sink. */
 struct timer *wheel_pop(struct wheel *w, int64_t now_ms);
 
 /* A moment that is not after that of the earliest timer; INT64_MAX for an empty wheel. */
 int64_t wheel_next(const struct wheel *w);
 /* The earliest such moment of n wheels. */
 int64_t wheels_next(const struct wheel *wheels, int n);
-/* The moment by which wheel_pop should be called on one of n wheels: a timer of it is due then, or
- * may sink. */
+/* The moment at which wheel_pop should be called on one of n wheels: then one of its timers is due,
+ * or may sink. */
 int64_t wheels_wake(const struct wheel *wheels, int n);
 
 /* Some timer that is in it, wherever; NULL if it is empty. */

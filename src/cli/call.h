@@ -14,12 +14,12 @@ int call_run(struct cli *cli, const struct verb *v, int argc, char **argv);
 /* Connects, or says why not and what to do. CLI_OK, CLI_OFFLINE or CLI_ERROR. */
 int call_connect(const struct cli *cli, struct client *ret);
 
-/* Says an error reply ("STALE lease no longer held") to the verb, and a hint. CLI_ERROR; or
- * CLI_NOTHING if it is NOTFOUND. The verb may be NULL. */
+/* Prints an error reply to the verb ("STALE lease no longer held"), and a hint. Answers CLI_NOTHING
+ * for NOTFOUND, and CLI_ERROR otherwise. The verb may be NULL. */
 int call_error(const struct verb *v, struct str text);
 
-/* Sends a command and takes its reply. CLI_OK; or, with messages written, CLI_OFFLINE if the
- * connection failed, or what call_error() answers. */
+/* Sends a command and takes its reply. CLI_OK; CLI_OFFLINE if the connection failed; or the answer
+ * of call_error(). Messages are written unless CLI_OK. */
 int call_ask(struct client *c, const struct str *words, size_t n, const struct resp_values **ret);
 
 /* Shows the value at index `at` as JSON, or as `r` says; false if that failed. */

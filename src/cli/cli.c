@@ -25,8 +25,8 @@ static const char *const variables[] = { "URL",  "HOST", "PORT",     "TLS",     
 
 #define VARIABLES (sizeof(variables) / sizeof(*variables))
 
-/* Warns of a variable that is one slip of the finger away from one of ours. Others may be options
- * of the server, or of a job that this process runs for. */
+/* Warns of a variable whose name differs by one typing mistake from a variable of this program.
+ * Other variables may be options of the server, or belong to the job that runs this process. */
 static void look_at(struct str name)
 {
     struct suggest s = { .given = name };

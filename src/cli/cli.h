@@ -28,16 +28,16 @@ struct cli {
     const char *ca, *cert, *cert_key; /* files, each of which asks for TLS; "": none */
     bool tls;
     bool json;
-    const char *fields; /* those that are shown, "a,b"; NULL: not said */
+    const char *fields; /* the fields that --fields names, "a,b"; NULL: not given */
     bool wide, no_header;
     bool help;
-    char room[2][256]; /* of host and port, if they are a part of an address */
+    char room[2][256]; /* host and port, if they were a part of a longer text */
 };
 
-/* Sets the options from the environment: $BELFRY_URL, $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS (off,
- * on or only; the server reads it, too, so a URL decides before it), $BELFRY_CA, $BELFRY_CERT and
- * $BELFRY_CERT_KEY. The default is 127.0.0.1, 2355, without TLS. CLI_OK; or CLI_USAGE, with a
- * message written. */
+/* Sets the options from the environment: $BELFRY_URL, $BELFRY_HOST, $BELFRY_PORT, $BELFRY_TLS,
+ * $BELFRY_CA, $BELFRY_CERT and $BELFRY_CERT_KEY. $BELFRY_TLS is off, on or only. The server reads
+ * that variable, too, so a URL decides before it. The default is 127.0.0.1, 2355, without TLS.
+ * CLI_OK; or CLI_USAGE, with a message written. */
 int cli_init(struct cli *c);
 
 /* From now on messages are lines of JSON. */

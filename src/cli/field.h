@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A value for people. Its type in the tables of fields (verbs/shape.h) tells the meaning of a
- * number: a moment is shown as local time and "in 3m", a duration as "4m 2s", and bytes as a size.
+ * number. A moment is shown as local time and "in 3m", a duration as "4m 2s", and bytes as a size.
  */
 #ifndef CLI_FIELD_H
 #define CLI_FIELD_H

@@ -15,7 +15,7 @@
 #define NAME_COLUMNS 24
 #define NARROWEST    40
 #define WIDEST       100
-#define WIDTH        80 /* of a pipe */
+#define WIDTH        80 /* columns of a line where the output is no terminal */
 
 static size_t line_columns(void)
 {

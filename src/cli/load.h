@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A load generator: one thread, epoll, several connections, each with a window of commands under
- * way. It takes little of the machine that it shares with the server: commands are copied from
- * templates and written in batches; replies are read in big pieces and only measured. */
+ * way. It takes little of the machine that it shares with the server. Commands are copied from
+ * templates and written in batches. Replies are read in large pieces and only measured. */
 #ifndef CLI_LOAD_H
 #define CLI_LOAD_H
 

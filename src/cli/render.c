@@ -9,8 +9,8 @@
 
 #define INDENT 2
 
-/* The fields that a verb shows at first: the columns of its table, in their order, and the lines
- * of its map that are left out while they say nothing. --wide shows the others, too. */
+/* The fields that a verb shows at first. They are the columns of its table, in their order, and the
+ * lines of its map that are left out while they say nothing. --wide shows the others, too. */
 static const struct {
     const char *verb, *columns, *idle;
 } firsts[] = {
@@ -189,8 +189,8 @@ static void add_rows(struct render_pages *p, const struct resp_values *v, size_t
     buf_fini(&cell);
 }
 
-/* Times are shown in full if there is room, else only how far away they are; then text is cut.
- * Where nothing limits the width, a time is one word, for programs. */
+/* A time is shown in full if there is room, and otherwise as its distance from now. After that,
+ * text is cut. Where nothing limits the width, a time is one word, for programs. */
 static void lay_out(struct render_pages *p, const struct resp_values *v, size_t at,
                     const struct render *r, size_t indent)
 {
@@ -268,7 +268,7 @@ static void put_member(struct buf *out, struct str name, const struct resp_value
     struct render part = *whole;
     const struct render *r = &part;
 
-    part.fields = part.columns = part.idle = NULL; /* those of the map around it */
+    part.fields = part.columns = part.idle = NULL; /* these name fields of the outer map */
     part.no_header = false;
     if (value->type == RESP_MAP && value->children > 0) {
         buf_text(out, "\n");

@@ -22,7 +22,8 @@ void report_done(struct report *r, const struct task *t, int64_t took_ms);
 void report_released(struct report *r, const struct task *t, int64_t took_ms, bool later);
 void report_lost(struct report *r, const struct task *t, int64_t took_ms);
 
-/* An attempt that failed: appends the beginning of its line, which the answer of FAIL completes. */
+/* Appends the beginning of the line about a failed attempt. report_next completes the line when
+ * FAIL is answered. */
 void report_failed(struct report *r, const struct task *t, int64_t took_ms, struct buf *ret_note);
 /* Completes the line: the answer of FAIL says what happens next. v NULL: the server is away. */
 void report_next(struct report *r, struct str note, const struct resp_values *v);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/synonym.h"
 
-/* A word that changes anything runs nothing: it may have meant something else where it is from. */
+/* A word for a command that changes something runs nothing. In the tool that it comes from, the
+ * word may mean something else. */
 static const struct synonym synonyms[] = {
     { "add", "schedule", false },
     { "cron", "recur", false },

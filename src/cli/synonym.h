@@ -8,10 +8,10 @@
 struct synonym {
     const char *word;
     const char *command; /* with options, if it needs some */
-    bool runs;           /* it runs the command, which only looks; else the user is told of it */
+    bool runs; /* the word runs the command, which only looks; else it names the command */
 };
 
-/* NULL if the word is none. */
+/* NULL: the word is no synonym. */
 const struct synonym *synonym_find(struct str word);
 
 #endif

@@ -37,8 +37,8 @@ static void set_number(const char *name, int64_t v)
     setenv(name, text, 1);
 }
 
-/* Sets a variable to bytes, or to nothing of them: a variable cannot have a byte 0. Such bytes are
- * in NAME_BASE64, and NAME is not set. */
+/* Sets a variable to these bytes. A variable cannot hold a byte 0. If the bytes have one, they go
+ * to NAME_BASE64 instead, and NAME is not set. */
 static void set_bytes(const char *name, struct str s)
 {
     bool whole = s.len == 0 || !memchr(s.ptr, '\0', s.len);
@@ -117,8 +117,8 @@ static bool is_shared(const struct task_job *job, const struct task_meta *m, con
     return false;
 }
 
-/* A variable that two names would have is set for neither: the command must not take one for the
- * other. */
+/* If two names of metadata would have one variable, the variable is not set. Otherwise the command
+ * could take one value for the other. */
 static void set_meta(const struct task_job *job, const struct task_meta *m)
 {
     char name[META_NAME];

@@ -24,9 +24,9 @@ enum task_fate { TASK_WANTED, TASK_CANCELLED, TASK_LOST, TASK_STOPPED, TASK_TIME
 
 /* Where the output of a command goes. */
 enum task_output {
-    TASK_PASSED,   /* to ours, as it is */
+    TASK_PASSED,   /* to the output of this program, as it is */
     TASK_KEPT,     /* standard output is the result of the job */
-    TASK_PREFIXED, /* to ours, each line behind the id of the job */
+    TASK_PREFIXED, /* to the output of this program, each line behind the id of the job */
 };
 
 struct task {
@@ -46,7 +46,7 @@ struct task {
     int64_t every_ms;   /* how often its lease is extended */
     int64_t extend_ms;  /* when its lease is extended next */
     int64_t kill_ms;    /* when SIGKILL follows; INT64_MAX: never */
-    int64_t limit_ms;   /* how long it may run; 0: as long as it likes */
+    int64_t limit_ms;   /* how long it may run; 0: any time */
     enum task_fate fate;
     int status; /* as of waitpid(), once it has ended */
 };
@@ -57,8 +57,9 @@ struct task_meta {
     struct str name, value;
 };
 
-/* The facts about its job that a command is told: the member, which has the name of the field in
- * LEASE's answer, and the variable of the environment. A fact that is empty has no variable. */
+/* The facts that a command is told about its job. A row has the member, which is named like the
+ * field in LEASE's answer, and the variable of the environment. A fact that is empty has no
+ * variable. */
 #define TASK_TEXTS(X)          \
     X(id, "BELFRY_ID")         \
     X(token, "BELFRY_TOKEN")   \

@@ -23,7 +23,7 @@ struct worker_options {
     const char *lease_for; /* the length of a lease, as text; NULL: as the job says */
     const char *name;      /* in the job's history */
     int slots;             /* commands at a time */
-    int64_t timeout_ms;    /* how long a command may run; 0: as long as it likes */
+    int64_t timeout_ms;    /* how long a command may run; 0: any time */
     bool no_prefix;        /* output of several commands is passed as it is */
     bool capture;          /* standard output is the job's result */
     bool once;             /* it runs one job and ends */

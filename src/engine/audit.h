@@ -40,8 +40,9 @@ struct engine;
 int engine_audit(struct engine *e, const struct audit_entry *a);
 /* How many entries there are, and how many of them are on disk. */
 uint64_t engine_audit_count(const struct engine *e, uint64_t *ret_disk);
-/* Shows one page, oldest first. It may be short though there is more. `due_ms` and `seq` of the
- * cursor count. The function ends the page as that of engine_list does. NOMEM, COLD. */
+/* Shows one page of entries, oldest first. A page may be short although there are more. Only
+ * `due_ms` and `seq` of the cursor count. `fn` ends the page as the function of engine_list does.
+ * NOMEM, COLD. */
 int engine_audits(struct engine *e, const struct audit_filter *f,
                   int (*fn)(void *arg, const struct audit_entry *a), void *arg,
                   struct list_cursor *cursor);

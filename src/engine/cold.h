@@ -18,14 +18,15 @@ struct cold_run {
     unsigned pins;
     bool gone;            /* the run no longer counts: it is removed when no pin is left */
     bool busy;            /* the run is being merged */
-    int64_t going_ms;     /* busy: history that is kept until then at most is left out, uncounted */
-    struct buf taken;     /* busy: tallies of history that was taken out, and is not uncounted */
+    int64_t going_ms;     /* busy: the merge leaves out history whose retention ends by then */
+    struct buf taken;     /* busy: tallies of jobs that left such history during the merge, and must
+                             not be uncounted again */
     struct str cuts;      /* busy: the tenant whose history is cut */
-    struct buf cut_taken; /* busy with a cut: moments of ends, and tallies, of history that was
-                             taken out, which the cut uncounts if it goes so far */
+    struct buf cut_taken; /* busy with a cut: end and tally of each job of the tenant that left the
+                             run meanwhile; see engine_cut_made */
     bool unreadable;      /* not even the index of the run can be read */
-    uint64_t lsn;         /* gone: of the record that said so */
-    void *opened;         /* of the partition */
+    uint64_t lsn;         /* gone: the record that said so */
+    void *opened;         /* the opened run, which belongs to the partition */
     char *keys;           /* the bytes of d.first and d.last */
 };
 
@@ -129,14 +130,15 @@ struct cut {
     struct cold_run *run;
     size_t tenant_len;
     char tenant[NAME_MAX_BYTES];
-    int64_t bytes;   /* that should go */
-    int64_t upto_ms; /* jobs that ended up to then go: the partition finds out */
+    int64_t bytes;   /* how many bytes should go */
+    int64_t upto_ms; /* jobs that ended up to this moment go; the partition computes it */
 };
 
-/* False: there is none now. */
+/* Chooses the next cut. False: no tenant needs one now. */
 bool engine_cut(struct engine *e, struct cut *ret);
-/* A merge left out jobs of the cut, before engine_merged: jobs that were taken out meanwhile are
- * not uncounted twice. `all`: the run has no more history of the tenant. */
+/* The host calls it before engine_merged, when a merge has left out the jobs of a cut. Jobs that
+ * left the run during the merge are then not uncounted twice. `all`: the run has no more history of
+ * the tenant. */
 void engine_cut_made(struct engine *e, const struct cut *c, bool all);
 
 /* ---- Feeding: from memory to runs ---- */

@@ -25,8 +25,8 @@
 #define HISTORY_BYTES_DEFAULT (UINT64_C(16) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
 #define LOOKAHEAD_DEFAULT     60000
-#define GRAVE_RECORD          40 /* bytes in the journal, about, */
-#define QUEUE_RECORD          80 /* the settings of a tenant, too */
+#define GRAVE_RECORD          40 /* bytes of a GRAVE record in the journal, about */
+#define QUEUE_RECORD          80 /* bytes of a record with settings in the journal, about */
 
 struct engine *engine_new(const struct engine_options *o)
 {
@@ -134,12 +134,20 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     }
     list_each_of (struct queue, q, &e->place.queues, link)
         past_sort(q);
-    /* Nobody waits for the loop yet: all that may sink does so at once. */
+    /* No client waits for the loop yet, so all timers that may sink do so at once. */
     for (int i = 0; i < WHEELS; i++)
         e->wheels[i].slice = INT_MAX;
     engine_advance(e, wall_ms, mono_ms);
     for (int i = 0; i < WHEELS; i++)
         e->wheels[i].slice = WHEEL_SLICE;
+}
+
+/* An ended job has been kept long enough. An entry of the audit log goes by a record: else a start
+ * with a clock that was set back would bring it to memory again, beside younger entries on disk. */
+static void job_forget(struct engine *e, struct job *j)
+{
+    if (!hidden_rows[j->queue->hidden].lists_ended || emit_forget(e, j) < 0)
+        job_leave(e, j);
 }
 
 /* A scheduled job is due, or an ended one has been kept long enough. */
@@ -171,7 +179,7 @@ static void job_fire(struct engine *e, struct job *j)
     }
     job_place(e, j, j->state);
     if (!t->hold_ms && t->keep_ms <= e->now_ms)
-        job_leave(e, j);
+        job_forget(e, j);
 }
 
 static void job_stall(struct engine *e, struct job *j)
@@ -205,8 +213,8 @@ static void class_is_near(struct engine *e, struct class *c)
     }
 }
 
-/* Fires jobs in the order of their moments. If some are left, nothing else that becomes ready now
- * may go before them: then no budget is left. */
+/* Fires jobs in the order of their moments. If due jobs are left, the budget becomes 0, so that no
+ * other job becomes ready before them. */
 static void moments_fire(struct engine *e, int *budget)
 {
     struct wheel *w = &e->wheels[WHEEL_MOMENTS];

@@ -43,14 +43,14 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
 
 /* ---- Time ---- */
 
-/* Takes the clocks and fires due jobs and leases, never early. A herd is fired in slices, one with
- * each call. */
+/* Takes the clocks and fires due jobs and leases, never early. Many due jobs are fired in slices, a
+ * slice in each call. */
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms);
 
 /* When engine_advance is needed next, by wall clock and by monotonic clock; INT64_MAX: never. */
 void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret_mono_ms);
 
-/* What a parked LEASE got. */
+/* The jobs that a parked LEASE got. */
 struct delivery {
     void *owner;
     size_t n;
@@ -70,15 +70,16 @@ int64_t engine_now(const struct engine *e); /* the wall time of the last advance
 /* ---- Records ---- */
 
 /* Directs further records to `out`, to stand in segment `segment`, and writes the head of a commit
- * there. `begins` makes this the first commit of its segment: `previous` elements are in the one
- * before. */
+ * there. `begins` makes this the first commit of its segment; `previous` is the number of elements
+ * in the segment before. */
 void engine_direct(struct engine *e, struct buf *out, uint32_t segment, bool begins,
                    uint64_t previous);
 /* Writes a record that segments before this one no longer count. Each segment that begins later
  * says so again. NOMEM. */
 int engine_set_oldest(struct engine *e, uint32_t segment);
-/* Before engine_start: gives a data directory without a secret that of the options; see struct
- * cold_names. None for an older one that has jobs set aside on disk. NOMEM. */
+/* Gives a data directory that has no secret the secret of the options; see struct cold_names. An
+ * older directory with jobs aside on disk gets none. The host calls it before engine_start. NOMEM.
+ */
 int engine_name_secretly(struct engine *e);
 /* Writes the secret, if there is one, behind the first record of a segment. */
 void engine_put_secret(const struct engine *e, struct buf *out);
@@ -146,7 +147,7 @@ int engine_lease(struct engine *e, const struct lease_request *r, struct job **r
 bool engine_owes(struct engine *e, const struct lease_request *r);
 
 /* Parks a lease request until there is work or wait_ms have passed. Then engine_dispatch or
- * engine_timeout names `owner`. NOMEM. */
+ * engine_timeout names `owner`. LIMIT, NOMEM. */
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
                 struct waiter **ret);
 void engine_wait_cancel(struct engine *e, struct waiter *w);

@@ -77,6 +77,8 @@
     X(EXPIRED_EARLY, "jobs on disk are seen to expire a minute early")      \
     X(DEFERRED_FAR, "a job is deferred to beyond its spread")               \
     X(HOLD_SHORT, "a held key is free a minute early on disk")              \
+    X(HOLD_LOST, "a start forgets that a dead job holds its key")           \
+    X(HOLD_AGAIN, "a job from disk takes its key back after the hold")      \
     X(ASIDE_OVERTAKEN, "they overtake those of them that were set aside")   \
     X(ASIDE_STUCK, "those that were set aside are not asked for again")     \
     X(HOLDERS_SHARED, "who keeps an ordering key is in all tenants' way")   \

@@ -39,7 +39,7 @@ struct engine_options {
     int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     uint64_t audit_max;     /* how many entries of it are kept. 0: any number */
     int slice_jobs;         /* jobs in a slice of other work, for tests. 0: some hundred */
-    size_t idle_queues;     /* queues that are known though nobody uses them, for tests. 0: 1000 */
+    size_t idle_queues;     /* idle queues that stay known, for tests. 0: 1000 */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */
     uint64_t commit_bytes;  /* records beyond which roll is called */
     bool listen;            /* as engine_listen, from the start on */

@@ -30,7 +30,7 @@ struct recurrence_view {
     int64_t created_ms;
     size_t open;         /* occurrences that have not ended */
     bool damaged;        /* the stored recurrence cannot be read */
-    uint64_t kept_bytes; /* its part of those of its tenant */
+    uint64_t kept_bytes; /* the part of the recurrence in its tenant's kept_bytes */
     struct recurrence r;
 };
 

@@ -34,11 +34,11 @@ struct job_view {
     struct str order;
     int priority;
     int64_t created_ms;
-    int64_t due_ms;   /* nominal */
-    int64_t at_ms;    /* when it becomes or became ready: due_ms, or that of the request or retry */
-    uint32_t attempt; /* deliveries that count */
-    int64_t attempts; /* allowed deliveries; 0: any number */
-    uint32_t stalls;  /* in a row */
+    int64_t due_ms;      /* nominal */
+    int64_t at_ms;       /* when it becomes or became ready, which may be after due_ms */
+    uint32_t attempt;    /* deliveries that count */
+    int64_t attempts;    /* allowed deliveries; 0: any number */
+    uint32_t stalls;     /* in a row */
     uint32_t deferrals;  /* how many times quiet hours put the job off */
     int64_t deferred_ms; /* quiet hours have the job wait until then; -1: they do not */
     uint64_t token;      /* of the last lease; 0: the job was never leased */
@@ -64,7 +64,7 @@ struct job_view {
     struct str error;                        /* of the last attempt that failed */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
     size_t history_count;
-    uint64_t kept_bytes; /* its part of those of its tenant */
+    uint64_t kept_bytes; /* the part of the job in its tenant's kept_bytes */
 };
 
 struct tenant_view {
@@ -74,10 +74,10 @@ struct tenant_view {
     uint64_t running;
     uint64_t leased_bytes; /* memory of its leased jobs */
     uint64_t queue_bytes;  /* memory of its queues, and of its LEASEs that wait */
-    uint64_t queue_share;  /* at which it gets no more of it */
-    uint64_t kept_bytes;   /* those that max_bytes counts */
+    uint64_t queue_share;  /* the limit of queue_bytes */
+    uint64_t kept_bytes;   /* the bytes that max_bytes counts */
     uint64_t queues;
-    uint64_t used_queues; /* those that max_queues counts */
+    uint64_t used_queues; /* the queues that max_queues counts */
     uint64_t recurrences;
     int64_t quiet_until_ms; /* -1: it is not quiet */
 };
@@ -131,11 +131,11 @@ struct engine_stats {
     uint64_t hot_jobs;     /* in memory, of any state */
     uint64_t cold_jobs;    /* on disk only */
     uint64_t runs, run_bytes;
-    uint64_t live_bytes, kept_bytes; /* of jobs in memory; of all tenants */
+    uint64_t live_bytes, kept_bytes; /* bytes of jobs in memory; bytes kept of all tenants */
     uint64_t kept_refusals;          /* requests that max_bytes or tenant_bytes refused */
     uint64_t leased_bytes;           /* memory of leased jobs */
-    uint64_t laden;        /* tenants that have their share of it, and jobs that wait for more */
-    uint64_t leased_holds; /* how many times a tenant became such a one */
+    uint64_t laden;        /* tenants that get no further job, as leased jobs take their share */
+    uint64_t leased_holds; /* how many times a tenant reached that share, with more jobs to give */
     uint64_t untold;       /* ended jobs of which others have not been told yet */
     uint64_t queues_forgotten, tenants_forgotten; /* since the start */
     uint64_t audit_entries;                       /* of the audit log */
@@ -146,7 +146,7 @@ struct engine_stats {
     const struct hist *wait;
 };
 
-/* The figures of a tenant's queues. Counters and histograms have those that were forgotten. */
+/* The figures of a tenant's queues. Counters and histograms include queues that were forgotten. */
 struct tenant_stats {
     uint64_t jobs[JOB_STATE_COUNT];
     uint64_t queues;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The text of the last events, made when the first reader wants it, and copied for all others.
- * Readers are mostly at the same events, so few texts are enough. A reader that is far behind makes
- * its own, and takes no place from them.
+ * Most readers are at the newest events, so few texts are enough. A reader that is far behind makes
+ * texts of its own, and displaces none.
  */
 #ifndef FRONT_EVENT_TEXT_H
 #define FRONT_EVENT_TEXT_H

@@ -20,9 +20,9 @@
 #define GUARD_WAYS     4
 
 struct guard {
-    struct hash_key key; /* so that nobody chooses addresses that take the slots of another */
+    struct hash_key key; /* secret, so that no client chooses addresses that share a set of slots */
     uint64_t failures;   /* since the start */
-    uint64_t refused;    /* wrong tokens beyond these */
+    uint64_t refused;    /* wrong tokens that were refused, since the start */
     struct guard_slot {
         uint64_t key;     /* a hash of the address; 0: the slot is empty */
         int64_t since_ms; /* monotonic time of the first failure */
@@ -33,8 +33,8 @@ struct guard {
 /* `address` has a port, which does not count. Of IPv6 only the first half counts, because the
  * owner of the address chooses the rest. An empty address is not watched. */
 
-/* Before guard_failed: whether another wrong token is answered as such; a refused one is counted.
- */
+/* Whether a wrong token from this address is answered as a wrong token. Otherwise it is refused and
+ * counted. The caller asks before guard_failed. */
 bool guard_admits(struct guard *g, struct str address, int64_t mono_ms);
 /* The attempt was wrong. Returns the number of wrong ones within the time. */
 uint32_t guard_failed(struct guard *g, struct str address, int64_t mono_ms);

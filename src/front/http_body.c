@@ -195,8 +195,8 @@ static int gather_json(struct fields *f, struct json *j, const struct arg *a)
     return 0;
 }
 
-/* An item of a batch: the number of its words and these. `f` counts the AFTERs of all items, so
- * that a batch is read up to their limit, however long it is. */
+/* Adds an item of a batch: the number of its words, then the words. `f` counts the AFTERs of all
+ * items. So a batch, however long, is not read beyond their limit. */
 static int gather_item(struct fields *f, struct json *j, size_t number)
 {
     struct http_call *c = f->call;

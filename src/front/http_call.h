@@ -16,9 +16,9 @@ struct http_input {
     struct str query; /* behind the question mark, with its escapes */
     struct str body;
     struct str idempotency_key;  /* the header's value; ptr NULL: there is no such header */
-    size_t max_payload;          /* A JSON value is not read beyond that; 0: it is. */
-    int64_t idempotency_hold_ms; /* how long such a key stays taken after the job's end; 0: as the
-                                    queue says */
+    size_t max_payload;          /* bytes of a JSON value that are read at most; 0: any number */
+    int64_t idempotency_hold_ms; /* how long the key of that header stays taken after the job's end;
+                                    0: as the queue says */
     struct str traceparent;      /* the headers of a trace; empty: there are none */
     struct str tracestate;
 };

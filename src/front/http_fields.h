@@ -14,7 +14,7 @@ struct fields {
     const struct verb *verb;
     size_t item;   /* number in a batch, from 1 on; 0: no item */
     size_t first;  /* index of the call's word in front of the arguments */
-    size_t afters; /* values of AFTER so far: those of all items of a batch have a limit */
+    size_t afters; /* values of AFTER so far; all items of a batch share a limit */
     bool formed;   /* http_form was given */
     bool given[VERB_ARGS_MAX];
 };

@@ -310,7 +310,8 @@ static bool skip_single(struct json *j, enum json_kind kind)
     return kind == KIND_NUMBER ? json_number(j, &number, &whole) : json_literal(j);
 }
 
-/* Takes any value. It is part of the one that began at `from`, behind so many blanks. */
+/* Takes any value, which is a part of the value that began at `from`. `blanks` is the count of
+ * blanks at that point. */
 static bool skip_value(struct json *j, const char *from,
                        size_t blanks) /* NOLINT(misc-no-recursion): bounded by depth */
 {

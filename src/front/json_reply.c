@@ -104,8 +104,8 @@ static bool write_string(struct json_reply *j, struct str s)
     return utf8_valid(s) && json_quote_within(j->out, s, s.len < SHORT ? SIZE_MAX : 2 * s.len);
 }
 
-/* Writes a payload or result as the value that it is, under a name of its own. False: it is no
- * JSON, or was not asked for so. */
+/* Writes a payload or result as a JSON value, in a field whose name ends in `_json`. False: the
+ * text is no JSON, or the client did not ask for values. */
 static bool write_json(struct json_reply *j, struct str s)
 {
     struct json text;

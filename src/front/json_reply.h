@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reply vtable on JSON. An answer is always an object, so that it can grow: the map that a verb
- * answers, or an object with a field for its array or single value. Bytes are a string if they are
- * UTF-8 that escapes make at most twice as long, or that is short. Other bytes are base64, and the
- * field's name ends in `_base64`.
+ * The reply vtable on JSON. An answer is always an object, so that it can grow. It is the map that
+ * a verb answers, or an object with a field for the array or single value. Bytes are a string if
+ * they are UTF-8 that escapes make at most twice as long, or that is short. Other bytes are base64,
+ * and the field's name ends in `_base64`.
  */
 #ifndef FRONT_JSON_REPLY_H
 #define FRONT_JSON_REPLY_H
@@ -32,7 +32,7 @@ struct json_reply {
     const char *code; /* of the error */
     size_t errors;    /* number of errors among the elements of an array */
     size_t created;   /* number of fields `created` that are true */
-    size_t kept;      /* number of those that are false */
+    size_t kept;      /* number of fields `created` that are false */
     size_t key_end;   /* place behind the name in front of the next value; 0: there is none */
     unsigned depth;
     struct {

@@ -9,8 +9,8 @@
  *          │   └─ finish Q   when it ended, if with that attempt;
  *          └─ finish Q       if without one
  *
- * The trace is that of the job's metadata `traceparent`; a job without one has its id for a trace.
- * Ids of spans are hashes of the job's id and the lease. No sockets.
+ * The metadata `traceparent` of a job names its trace. A job without it has its own id as the
+ * trace. Ids of spans are hashes of the job's id and the lease. No sockets.
  */
 #ifndef FRONT_OTLP_H
 #define FRONT_OTLP_H
@@ -27,8 +27,8 @@ struct trace_context {
 /* A traceparent as in W3C's Trace Context; false if it is none. */
 bool trace_parse(struct str text, struct trace_context *ret);
 
-/* Appends the spans that follow from an event, with commas between and before them if there are
- * some already; returns how many. */
+/* Appends the spans that follow from an event, with commas between them. A comma goes before them,
+ * too, unless `first`. Returns how many spans there are. */
 unsigned otlp_spans(const struct job_event *ev, bool first, struct buf *out);
 
 /* A whole request with these spans. */

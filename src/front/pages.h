@@ -10,7 +10,7 @@ enum page { PAGE_DOCS, PAGE_HOME };
 /* Appends a page. Its script and style carry the nonce. */
 void page_write(struct buf *out, enum page page, const char *nonce);
 
-/* The same as / for programs: JSON, and text for a terminal. */
+/* The content of / for programs, as JSON; and for a terminal, as text. */
 void home_json(struct buf *out);
 void home_text(struct buf *out);
 

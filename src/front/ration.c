@@ -48,7 +48,8 @@ static struct ration *ration_obtain(struct rations *r, struct str tenant, int64_
     return x;
 }
 
-/* So many in a second are as many thousandths in a millisecond. */
+/* Adds credit for the time that has passed. N entries in a second are N thousandths of an entry in
+ * a millisecond. */
 static void ration_fill(const struct rations *r, struct ration_part *p, int64_t mono_ms)
 {
     int64_t whole = ration_whole(r), passed = mono_ms - p->filled_ms;

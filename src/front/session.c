@@ -507,8 +507,8 @@ static bool lacks_ration(const struct session *s, const struct session_target *t
     return true;
 }
 
-/* A change is in the audit log before its answer leaves, which waits for both. If memory for the
- * entry is missing, the change has not happened either. */
+/* The answer to a change waits for the records of the change and of its entry in the audit log. If
+ * memory for the entry is missing, the change has not happened either. */
 static void audit(const struct session *s, const struct session_target *t, struct verb_call *call)
 {
     struct str tenant = rationed_tenant(s, t);

@@ -19,10 +19,10 @@ struct session {
     struct waiter *parked; /* a LEASE that waits; no request is executed until it is served */
     bool cold;             /* the last request needs the disk, and is to be executed again */
     bool no_room;          /* the last request found no room, and is to be executed again */
-    const char *verb;      /* of the last request; NULL: it was about the connection */
+    const char *verb;      /* the verb of the last request; NULL: it was about the connection */
     bool quick;            /* the last request was of a verb with VERB_QUICK */
-    bool crowded;          /* with no_room: it found no memory for its answer */
-    const char *refused;   /* why the last right token was not taken; NULL: it was */
+    bool crowded;          /* with no_room: the last request found no memory for its answer */
+    const char *refused;   /* why the last right token was not taken; NULL: it was taken */
     int64_t added_ms;      /* when it last added something while memory was short */
     char name[64];
     char address[64]; /* of the client; set by the host, may be empty */
@@ -38,21 +38,22 @@ struct session_target {
     const struct verb_host *host;
     struct guard *guard; /* NULL: wrong tokens are not counted */
     bool crowded;        /* requests whose answers may be large have to wait */
-    /* The session has shown a right token: why it is not taken, or NULL. May be NULL. */
+    /* Called when the session has shown a right token. Returns why the host does not take it, or
+     * NULL. The slot may be NULL. */
     const char *(*admit)(struct session *s);
-    struct rations *rations; /* of the audit log; NULL: it has none */
+    struct rations *rations; /* rations of the audit log; NULL: there are none */
 };
 
-/* Executes one request and appends its reply to out. There is no reply if the request parked
- * (s->parked; the engine's deliver call returns `owner`), is cold (s->cold; partition_fetch
- * fetches the item that it needs) or found no room (s->no_room). Returns the lsn that must be
- * durable before the reply may leave. */
+/* Executes one request and appends its reply to out. There is no reply in three cases. The request
+ * parked (s->parked; the engine's deliver call returns `owner`). It is cold (s->cold;
+ * partition_fetch fetches the item that it needs). Or it found no room (s->no_room). Returns the
+ * lsn that must be durable before the reply may leave. */
 uint64_t session_execute(struct session *s, const struct session_target *t, const struct str *words,
                          size_t n, void *owner, struct buf *out);
 
 /* Shows a token, as user (ptr NULL: none) and password. After an error the session has no token.
- * WRONGPASS: it is wrong. BUSY: the host does not admit it (s->refused), or it is wrong, too, after
- * many wrong ones from this address. */
+ * WRONGPASS: the token is wrong. BUSY: the host does not admit it (s->refused), or it is wrong
+ * after many wrong tokens from this address. */
 int session_auth(struct session *s, const struct session_target *t, struct str user,
                  struct str password);
 /* The sentence for such an error. */

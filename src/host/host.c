@@ -10,14 +10,14 @@
 #define DUE_SOON_MS     100
 #define SMALL_COMMIT    (64u << 10) /* The loop itself writes only smaller commits. */
 #define OWN_WORK_US     2000
-#define DELIVER_US      2000 /* for so long parked requests are answered in one go, */
-#define DELIVERIES_MAX  500  /* and so many in a turn */
+#define DELIVER_US      2000 /* the time for answering parked requests in one go */
+#define DELIVERIES_MAX  500  /* answers to parked requests in a turn */
 #define STALL_US        50000
 #define STALL_CREDIT_US INT64_C(60000000)
 
 /* ---- Time ---- */
 
-/* A piece of work has ended, which began at noted_us. */
+/* Tells the user of a piece of work that began at noted_us and has ended. */
 static void note_work(struct host *h, const char *what)
 {
     int64_t now_us = time_mono_us();
@@ -28,11 +28,12 @@ static void note_work(struct host *h, const char *what)
 }
 
 /*
- * A stall: the loop comes back later than it should, because a piece of work or the machine held
- * it. Meanwhile no worker was heard. So the engine's monotonic clock stands still for that time,
- * and a bit longer, until the words of all workers are read: no lease ends before its worker had
- * its time. Stalls that come again and again must not stop the clock, as leases of workers that
- * are gone have to end. So it stands still for half of the time at most, but for a credit.
+ * In a stall the loop comes back later than it should, because a piece of work or the machine held
+ * it. Meanwhile no worker was heard. Therefore the engine's monotonic clock stands still for that
+ * time, and STALL_US longer, until the words of all workers are read. So no lease ends before its
+ * worker had its time. Stalls that come again and again must not stop the clock, because leases of
+ * workers that are gone have to end. The credit for stalls grows by half of the time that passes,
+ * up to a minute.
  */
 static bool heed_stall(struct host *h, int64_t now_us)
 {
@@ -57,8 +58,8 @@ static bool heed_stall(struct host *h, int64_t now_us)
     return stalled;
 }
 
-/* Answers a parked request; false: the others have to wait for the next turn. A herd of jobs may
- * become ready for a herd of workers, and all their waits may end together. */
+/* Answers a parked request. False: the other parked requests wait for the next turn. Many jobs may
+ * become ready for many workers at once, and all their waits may end together. */
 static bool deliver_one(struct host *h, void *owner, struct job *const *jobs, size_t n)
 {
     h->ops->deliver(h->user, owner, jobs, n);
@@ -103,7 +104,8 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Sets the alarms, and notes when the loop should be back: at one of them, or by its own timers. */
+/* Sets the alarms. Notes when the loop should be back: when an alarm or a timer of the loop fires.
+ */
 static void set_alarms(struct host *h)
 {
     int64_t wall = INT64_MAX, mono = INT64_MAX;
@@ -193,8 +195,8 @@ static void host_fail(struct host *h, const char *what, int err, const char *det
 
 static void commit_done(struct host *h, struct commit *commit, int result);
 
-/* Whether the loop may wait for the disk itself: it does so for a lone client, if no job is due
- * that a slow sync would make late. */
+/* Whether the loop may wait for the disk itself. It does so for a lone client, if no job is due
+ * soon that a slow sync would make late. */
 static bool may_wait(const struct host *h)
 {
     int64_t wall, mono;

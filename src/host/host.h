@@ -55,15 +55,15 @@ struct host_ops {
     void (*chore_failed)(void *user, const char *name, int err, const char *detail);
     /* New jobs are refused from now on for lack of this, or no longer. */
     void (*room_changed)(void *user, enum host_room room, bool lacking);
-    /* The loop stood still for so long. Leases that would have ended in that time go on. */
+    /* The loop stood still for `ms`. Leases that would have ended in that time go on. */
     void (*stalled)(void *user, int64_t ms);
     /* The partition is about to be discarded: everything that refers to its engine must go. */
     void (*failed)(void *user, const char *what, int err, const char *detail);
     /* The partition was opened anew, or could not be. After CORRUPT and FENCED the host gives up,
      * after other errors it tries again. */
     void (*reopened)(void *user, int err, const struct partition_report *report);
-    /* A piece of the host's own work held the loop for so long; `what` is a constant. May be NULL.
-     */
+    /* A piece of the host's own work held the loop for `us`. `what` is a constant. The slot may be
+     * NULL. */
     void (*worked)(void *user, const char *what, int64_t us);
 };
 

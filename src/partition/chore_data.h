@@ -79,10 +79,10 @@ struct merge {
     struct pinned inputs; /* the runs that are replaced */
     struct pinned others; /* all other runs of the family: they may have newer entries */
     char family;
-    bool cut_all;  /* all history of the tenant goes, or there is none */
-    bool cut_none; /* there is none: the run stays as it is */
+    bool cut_all;  /* after the cut, the run has no history of the tenant */
+    bool cut_none; /* the run has no history of the tenant, and stays as it is */
     bool drops_graves;
-    uint64_t audits;    /* so many of the oldest entries of the audit log go, and are tallied */
+    uint64_t audits;    /* the number of oldest entries of the audit log that go, and are tallied */
     bool expires;       /* all jobs of the inputs go, and are tallied; at most graves are written */
     struct buf dropped; /* tallies of jobs that went before their time was over */
     struct cut cut;     /* its run is the only input, or NULL: nothing is cut */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A cut: the oldest history of one tenant leaves a run, as many bytes as have to give way. Keys of
- * history are in the order of queues, so a first pass adds up the bytes by age. */
+/* A cut removes the oldest history of one tenant from a run, as many bytes as have to give way.
+ * Keys of history are in the order of queues, so a first pass adds up the bytes by age. */
 #include "partition/internal.h"
 
 #include "record/name.h"
 #include "record/record.h"
 
-/* Ages are in groups, eight for each power of two: a bound is off by an eighth of the age. */
+/* Ages are in groups, eight for each power of two. So a bound is off by an eighth of the age at
+ * most. */
 #define GROUPS (64 * 8)
 
 static unsigned group_of_age(uint64_t age)
@@ -72,7 +73,8 @@ int cut_find(struct merge *m, struct run *run)
     while (g > 0 && bytes < m->cut.bytes)
         bytes += groups[--g];
     m->cut_none = bytes == 0;
-    /* After a clock was set back, jobs of the last group may have ended later than now. */
+    /* The youngest group may have jobs that ended later than now, if the clock was set back. No
+     * bound by time includes them, so all are cut. */
     m->cut_all = bytes < m->cut.bytes || bytes == 0 || g == 0;
     m->cut.upto_ms = m->cut_all ? INT64_MAX : m->now_ms - (int64_t)age_of_group(g);
     return 0;

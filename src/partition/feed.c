@@ -311,8 +311,9 @@ void feed_clear(struct feed *f)
     *f = (struct feed){ 0 };
 }
 
-/* The next batch is about as large. But memory that no job has must not look like jobs: new ones
- * would be refused for lack of memory until a batch is due, which may be never. */
+/* Keeps memory for the next batch, which is about as large. But memory beyond that must not count
+ * as memory of jobs. Otherwise new jobs would be refused until the next batch, which may never
+ * come. */
 static void batch_reset(struct partition *p)
 {
     buf_reset(&p->chores[CHORE_FEED].feed.batch,

@@ -97,7 +97,7 @@ int partition_add_segment(struct partition *p, struct segment s);
  * call answers true. */
 bool partition_make_safe(struct partition *p, uint64_t lsn);
 
-/* So many bytes may be gathered: see partition_is_behind. */
+/* The most bytes that may be gathered: see partition_is_behind. */
 uint64_t partition_gather_max(const struct partition *p);
 
 /* For messages, before tail->where, which is empty if nothing is torn. */
@@ -231,7 +231,7 @@ struct tally {
     struct tally_entry aside; /* the lane that is being counted; n 0: none */
     char aside_queue[QUEUE_MAX_BYTES];
 };
-/* So many jobs with so many bytes: see image_bytes. */
+/* A number of jobs, and their bytes: see image_bytes. */
 struct counted {
     int64_t n;
     int64_t bytes;

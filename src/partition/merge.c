@@ -191,8 +191,8 @@ static bool merge_begin(struct partition *p, struct chore *c)
 /* ---- Off the engine's thread ---- */
 
 /* If a class has nothing on disk, its jobs there do not count, but its graves do. A job that was
- * taken out alone raises no floor: only its grave hides its entry in an older run, and the class
- * may be on disk again later. */
+ * taken out alone raises no floor. Only its grave hides its entry in an older run, and the class
+ * may have jobs on disk again later. */
 static struct cold_point floor_for(const struct merge *m, const struct run_entry *e, size_t input)
 {
     const struct cold_point none = { -1, 0 }, all = { INT64_MAX, UINT64_MAX };
@@ -243,8 +243,8 @@ static bool is_dead(const struct merge *m, const struct run_entry *e, size_t inp
     }
 }
 
-/* Whether an entry is one of the oldest of the audit log, which go. It counts them, be they in a
- * run that is merged or not: an entry that cannot go yet keeps all younger ones. */
+/* Whether an entry is among the oldest of the audit log, which the merge leaves out. An entry in a
+ * run that is not merged (not `ours`) cannot go, and keeps all younger entries from going. */
 static bool audit_goes(struct merge *m, const struct run_entry *e, bool ours)
 {
     if (!m->audits || e->grave || !cold_is_audit(e->key) ||

@@ -6,7 +6,7 @@
  *                 eight runs of one stretch become one
  *     B A L P X   eight runs of about one size become one
  *
- * A run of history whose time is over is not merged, but counted and dropped whole.
+ * A run of history whose time is over is not merged. It is counted and dropped whole.
  */
 #include "engine/audit.h"
 #include "partition/internal.h"
@@ -201,8 +201,8 @@ static bool is_going(void *arg, const struct cold_run *r)
 
 #define AUDIT_PARTS 16 /* One part goes, when the audit log has too many entries on disk. */
 
-/* How many of its entries on disk are to go. Those in memory are younger; the engine forgets them
- * when none is left on disk. */
+/* How many entries of the audit log on disk are to go. Entries in memory are younger. The engine
+ * forgets those when no entry is left on disk. */
 static uint64_t audits_beyond(struct partition *p)
 {
     uint64_t max = p->o.audit_max, disk, all = engine_audit_count(p->engine, &disk);

@@ -4,8 +4,8 @@
 #include "partition/internal.h"
 
 #define TASK_SLICES 20 /* in one turn */
-#define TASK_PAUSE  2  /* Own work waits while this part of gather_max is gathered, ... */
-#define TASK_SHARE  8  /* ... and gathers this part of it in one turn. */
+#define TASK_PAUSE  2  /* own work waits while this part of gather_max is gathered */
+#define TASK_SHARE  8  /* own work gathers this part of gather_max in one turn */
 
 static bool own_is_held_up(const struct partition *p)
 {
@@ -21,8 +21,8 @@ static bool own_may_go_on(const struct partition *p, uint64_t from_bytes, int64_
            !own_is_held_up(p) && (until_us == INT64_MAX || time_mono_us() < until_us);
 }
 
-/* True if there is more work, of a task or because of it. Work that is held up is no reason for
- * another turn: the commit that makes room is. */
+/* True: some work was done, so the next turn should follow soon. Work that is held up is no reason
+ * for another turn, because the commit that makes room brings one. */
 bool own_work(struct partition *p, int64_t until_us)
 {
     uint64_t from_bytes = partition_gathered_bytes(p);

@@ -443,7 +443,7 @@ uint64_t partition_gathered_bytes(const struct partition *p)
     return p->closed_bytes + p->gathering->buf.len;
 }
 
-/* The reserve must be able to take the records, should the disk be full. */
+/* If the disk becomes full, the reserve must have room for all gathered records. */
 uint64_t partition_gather_max(const struct partition *p)
 {
     return p->o.segment_bytes < GATHER_MAX ? p->o.segment_bytes : GATHER_MAX;

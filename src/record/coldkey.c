@@ -97,7 +97,7 @@ void cold_key_of_seq(struct cold_key *ret, uint64_t seq)
     put_big(ret, seq);
 }
 
-/* Bytes with their length in front: so no other parts give the same bytes. */
+/* Appends a part with its length in front, so that different parts never make equal bytes. */
 static void put_part(struct cold_parts *p, struct str part)
 {
     p->bytes[p->len++] = (char)(part.len >> 8);
@@ -149,8 +149,8 @@ static void old_key_of_key(struct cold_key *ret, struct str queue, struct str or
     put_big(ret, h.low64);
 }
 
-/* 128 bits of hash stand for queue and key: no two keys with one hash are to be expected in the
- * lifetime of the universe, let alone of a queue. */
+/* A hash of 128 bits stands for queue and key. With that many bits, two keys of a data directory
+ * practically never share a hash. */
 void cold_key_of_key(struct cold_key *ret, const struct cold_names *n, struct str queue,
                      struct str order, struct str key)
 {

@@ -73,8 +73,9 @@ static inline bool point_after(struct cold_point a, struct cold_point b)
     return a.at_ms != b.at_ms ? a.at_ms > b.at_ms : a.seq > b.seq;
 }
 
-/* How bytes that clients choose become names in runs: by a secret of the data directory, so that
- * nobody can make two keys, or two ordering keys, of one name. Older versions had no secret. */
+/* How bytes that clients choose become names in runs. The names depend on a secret of the data
+ * directory, so that no client can choose two keys, or two ordering keys, that have one name. Older
+ * versions had no secret. */
 struct cold_names {
     struct hash_key key; /* 0: there is no secret */
     uint32_t first;      /* runs from this number on have no names without the secret */
@@ -183,8 +184,8 @@ struct tally_entry {
     uint64_t lane;           /* COLD_ASIDE: the lane of the jobs */
 };
 
-/* A job on disk counts for so many bytes if an older version has counted it, which did not write
- * its bytes. */
+/* The bytes that a job on disk counts for if an older version has counted it. That version did not
+ * write the bytes of jobs. */
 #define COLD_GUESS 256
 /* Set in the byte of a slot: the bytes follow. */
 #define SLOT_SIZED 0x80u

@@ -69,7 +69,8 @@ struct job_image {
     struct trail_image trail; /* if has_trail */
 };
 
-/* What a job and its trail count for besides their texts, where bytes that are kept are counted. */
+/* The bytes that a job and its trail count for besides their texts, in the bytes kept of a tenant.
+ */
 #define JOB_KEPT_BYTES   48u
 #define TRAIL_KEPT_BYTES 64u
 

@@ -79,7 +79,7 @@ struct queue_range {
     uint64_t n;
 };
 
-/* What the user said of a recurrence. */
+/* The user's part of a recurrence. */
 #define RULE_FIELDS(F)                                                                       \
     F(ENUM(recur_kind), kind, "of the rule")                                                 \
     F(BYTES, rule, "its text")                                                               \

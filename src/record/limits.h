@@ -16,7 +16,7 @@
 #define META_MAX_BYTES    1024 /* of a value */
 #define AFTER_MAX         64   /* jobs that a job may wait for */
 #define LISTENERS_MAX     1000 /* jobs that may wait for a job */
-#define AFTERS_MAX        4096 /* jobs that those of a batch may wait for */
+#define AFTERS_MAX        4096 /* jobs that all jobs of a batch may wait for together */
 #define AFTERS_TEXT       "expected at most 4096 of them in a batch"
 #define AFTERS_RULE       "after: " AFTERS_TEXT
 #define QUIET_MAX_BYTES   200
@@ -28,10 +28,10 @@
 #define SECRETS_MAX_BYTES 200
 #define PUSH_TIMEOUT_MAX  INT64_C(3600000)
 #define PUSH_RUNNING_MAX  1000
-#define PUSH_MARGIN_MS    15000 /* A lease for a push lasts so long beyond its timeout. */
+#define PUSH_MARGIN_MS    15000 /* the time that a lease for a push lasts beyond its timeout */
 #define BATCH_MAX         1000  /* jobs of a BATCH */
 #define LEASE_COUNT_MAX   1000
-#define LEASE_BYTES_MAX   (2u << 20) /* of jobs in an answer of LEASE, which has one at least */
+#define LEASE_BYTES_MAX   (2u << 20) /* bytes at which LEASE gives no further job in one answer */
 #define LEASE_GRACE_MS    10000
 #define LEASE_MAX_MS      INT64_C(604800000)  /* a week */
 #define KEY_HOLD_MAX_MS   INT64_C(2592000000) /* 30 days */

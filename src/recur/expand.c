@@ -304,7 +304,7 @@ static bool jump(struct search *s, int64_t from_period, int64_t *from_s)
     int64_t here = civil_div(*from_s, r->unit_s);
     int64_t period = expand_align(r, from_period, here), k;
     k = jump_steps(search_jump(s), period, r->interval);
-    search_charge(s, 4 + (uint32_t)s->jump.n / 6); /* divisions by the dozen for each run */
+    search_charge(s, 4 + (uint32_t)s->jump.n / 6); /* each run takes about a dozen divisions */
     if (k < 0 || k > (s->day_end * CIVIL_DAY - period * r->unit_s) / (r->interval * r->unit_s))
         return false;
     period += k * r->interval;

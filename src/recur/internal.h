@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recurrence is made of. For files of src/recur only.
+ * The parts of a recurrence. For files of src/recur only.
  *
  *     recur.c    text -> struct recur: what a rule leaves open is taken from START
  *     empty.c    rules that have no time at all
@@ -65,13 +65,13 @@ struct recur {
     struct recur_date dates[]; /* first those left out, then those added, as local or moments */
 };
 
-/* The periods of an hour that the sets of minutes and seconds admit, by their remainders: as the
- * interval goes on from hour to hour, the periods that it meets are those of one remainder. */
+/* The periods of an hour that the sets of minutes and seconds admit, by their remainders. As the
+ * interval goes on from hour to hour, it meets the periods of one remainder only. */
 struct remainders {
     int64_t periods;        /* of an hour */
     int64_t each;           /* times in a period */
     int64_t hours[24];      /* where each hour of a day begins, as a remainder */
-    int64_t day;            /* and the next day */
+    int64_t day;            /* where the next day begins, as a remainder */
     uint16_t n[CIVIL_HOUR]; /* by remainder, or by period if the interval is longer than an hour */
 };
 
@@ -92,8 +92,9 @@ void jump_init(struct jump *j, const struct recur *r);
 /* Intervals from a period to the first that is in a run; -1 if none ever is. */
 int64_t jump_steps(const struct jump *j, int64_t period, int64_t interval);
 
-/* Kinds of years with equal days: by the weekday of January 1, and by whether the year, the year
- * before or the year after is a leap year. The numbers of weeks depend on these. */
+/* Kinds of years with equal days. The kind depends on the weekday of January 1. It also depends on
+ * whether the year, the year before or the year after is a leap year, because numbers of weeks do.
+ */
 #define YEAR_KINDS 28
 
 /* A search through a rule's local times, with the days of the years that it has been in. */

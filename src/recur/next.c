@@ -11,7 +11,7 @@
 
 #define NEAR (4 * CIVIL_DAY) /* no change of the clock is as large */
 
-/* One that the rule has, before dates are left out. */
+/* A time that the rule has, before excluded dates are left out. */
 struct candidate {
     int64_t at_ms;
     int64_t local_s;
@@ -280,8 +280,8 @@ static bool next_by_dates(const struct recur *r, int64_t after_ms, bool found,
     return found;
 }
 
-/* The search itself costs one, so that cheap ones end, too. Dates that are added are all looked at,
- * each together with those that are left out. */
+/* Each search costs at least one, so that any number of cheap searches reaches the limit. A search
+ * also looks at every added date, and compares it with all excluded dates. */
 static void search_begin(struct search *s, const struct recur *r, const struct recur_state *state)
 {
     search_init(s, r);

@@ -48,8 +48,8 @@ static uint64_t every(int step, int at)
     return set;
 }
 
-/* An interval that divides the next larger unit is a set of minutes, say, of every hour: then the
- * rule is a daily one, whose times need no stepping through. */
+/* An interval that divides the next larger unit is, for example, a set of minutes of every hour.
+ * Then the rule becomes a daily rule, whose times need no search step by step. */
 static void settle_interval(struct recur *r, int second)
 {
     struct rule *rule = &r->rule;

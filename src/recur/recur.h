@@ -35,8 +35,8 @@
 #include "recur/zone.h"
 
 #define RECUR_STEPS_MAX 80000u
-#define RECUR_TALLY_MAX 150000u /* of counting from START to a moment, for COUNT */
-#define RECUR_COST_MAX  15000u  /* of the searches of one request: about ten milliseconds */
+#define RECUR_TALLY_MAX 150000u /* steps of counting from START to a moment, for COUNT */
+#define RECUR_COST_MAX  15000u  /* the cost of one request's searches: about ten milliseconds */
 #define RECUR_DATES_MAX 512
 
 enum recur_kind { RECUR_RRULE, RECUR_CRON, RECUR_EVERY };
@@ -63,8 +63,8 @@ void recur_free(struct recur *r);
 enum recur_note {
     RECUR_PLAIN,
     RECUR_MOVED,  /* the nominal time does not exist: it is the end of the gap */
-    RECUR_FIRST,  /* the clock shows it twice, this is the first */
-    RECUR_SECOND, /* and this the second (2 and 3 above only) */
+    RECUR_FIRST,  /* the clock shows the time twice, and this is the first showing */
+    RECUR_SECOND, /* the clock shows the time twice, and this is the second (ways 2 and 3 only) */
 };
 
 struct recur_occurrence {
@@ -82,7 +82,7 @@ struct recur_state {
     uint64_t n;
     int64_t at_ms;  /* if n > 0 */
     uint32_t steps; /* of the last search */
-    uint32_t cost;  /* of all searches with this state: steps of every kind, and one for each */
+    uint32_t cost;  /* of all searches with this state: their steps, and one for each search */
     uint32_t most;  /* Searches give up at this cost: INVALID. 0: never for that reason. */
 };
 
@@ -93,8 +93,9 @@ struct recur_state {
 int recur_next(const struct recur *r, int64_t after_ms, struct recur_state *state,
                struct recur_occurrence *ret);
 
-/* Up to n occurrences at or after a moment: how many there are, or INVALID as above, also if they
- * cost RECUR_COST_MAX together. *ret_found, unless ret_found is NULL, is how many were found. */
+/* Finds up to n occurrences at or after a moment. Returns how many there are. INVALID: see
+ * recur_next; or they cost RECUR_COST_MAX together. *ret_found is how many were found until then;
+ * ret_found may be NULL. */
 int recur_preview(const struct recur *r, int64_t from_ms, size_t n, struct recur_occurrence *ret,
                   int *ret_found);
 
@@ -106,7 +107,8 @@ size_t recur_format(const struct recur_occurrence *o, char ret[RECUR_TEXT]);
 
 #define RECUR_NOTE 96
 
-/* What a change of the clock has to do with it, as a sentence; "" for most. Returns the length. */
+/* Writes how a change of the clock affects the time, as a sentence; mostly "". Returns the length.
+ */
 size_t recur_note(const struct recur_occurrence *o, char ret[RECUR_NOTE]);
 
 #endif

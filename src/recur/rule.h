@@ -20,7 +20,7 @@
 #include "recur/bits.h"
 
 #define RULE_TEXT_MAX     4096
-#define RULE_DATES_BYTES  8192 /* of EXDATE, and of RDATE */
+#define RULE_DATES_BYTES  8192 /* bytes of EXDATE, and bytes of RDATE */
 #define RULE_COUNT_MAX    1000000
 #define RULE_INTERVAL_MAX INT32_MAX
 

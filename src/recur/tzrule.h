@@ -38,8 +38,8 @@ struct tzrule {
 /* 0 or CORRUPT. DST without dates of change is refused: zone files always have them. */
 int tzrule_parse(struct str text, struct tzrule *ret);
 
-/* The changes of the years around a moment that matter for it: those of the year, of the two before
- * and of the one after, in order. There is room for all. */
+/* The changes of the clock that matter for a moment, in order. They are the changes of its year, of
+ * the two years before, and of the year after. There is room for all. */
 #define TZRULE_CHANGES 8
 
 struct tzrule_turn {

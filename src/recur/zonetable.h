@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a zone is made of. For zone.c and tzfile.c only. */
+/* The parts of a zone. For zone.c and tzfile.c only. */
 #ifndef RECUR_ZONETABLE_H
 #define RECUR_ZONETABLE_H
 

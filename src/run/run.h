@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sorted runs: immutable logs of entries in the order of their keys, for everything that is kept on
- * disk and found by key or read forward: jobs by due time, the backlog by class, history, the
+ * Sorted runs are immutable logs of entries in the order of their keys. They hold everything on
+ * disk that is found by key or read forward: jobs by due time, the backlog by class, history, the
  * locator. A run does not know the meaning of its keys and values.
  *
  *     elements of the log:  data ... data | index ... index | filter ... filter | root

@@ -10,8 +10,8 @@
 #define LEAST_LIMIT ((size_t)16 << 20)
 #define MEMORY_PART 8                  /* The limit is this part of `memory` if none is set. */
 #define LAZY_BYTES  ((size_t)64 << 10) /* Clients that hold less are not closed. */
-#define LAZY_MS     2000               /* so long without progress */
-#define FORCED_PART 16                 /* of the limit: an account that holds less is forced on */
+#define LAZY_MS     2000               /* A client without progress for this time is lazy. */
+#define FORCED_PART 16                 /* An account below this part of the limit is forced on. */
 
 void accounts_init(struct accounts *a, struct hash_key key)
 {
@@ -52,7 +52,7 @@ static struct account *account_get(struct accounts *as, struct str name)
         return a;
     a = calloc(1, sizeof(*a));
     if (!a)
-        return &as->strangers; /* Its limits are the narrowest. */
+        return &as->strangers; /* This account has the narrowest limits. */
     named_add(&as->table, &a->named, a->name, name);
     lists_init(&a->waiting, &a->called, &a->turn);
     list_append(&as->all, &a->all);
@@ -91,7 +91,7 @@ static void leave(struct client *c)
     table_remove(&as->table, &a->named.node);
     list_remove(&a->all);
     list_remove(&a->turn);
-    list_splice(&c->server->resume, &a->called); /* of clients that have changed accounts */
+    list_splice(&c->server->resume, &a->called); /* clients that have changed accounts */
     list_splice(&c->server->resume, &a->waiting);
     free(a);
 }
@@ -176,7 +176,7 @@ bool account_spend(struct client *c, struct str verb)
 
     now_ms = time_mono_ms();
     full = a->requests * THOUSAND;
-    /* So many in a second are as many thousandths in a millisecond. */
+    /* N requests in a second are N thousandths of a request in a millisecond. */
     if (!a->filled_ms || now_ms - a->filled_ms >= 2 * THOUSAND)
         a->credit = full;
     else
@@ -292,8 +292,8 @@ struct client *accounts_next(struct server *s)
 
 /* ---- Giving way ---- */
 
-/* Whether the client keeps memory and the server does not keep the client waiting, and nothing has
- * moved for a while. */
+/* Whether the client holds memory, does not wait for the server, and has neither sent nor taken
+ * bytes for LAZY_MS. */
 static bool is_lazy(struct client *c, int64_t mono_ms)
 {
     struct holding *h = &c->holding;
@@ -321,7 +321,8 @@ static struct account *largest_account(struct server *s)
     return most;
 }
 
-/* The clients of about the largest size are closed. True: some were. */
+/* Closes the lazy clients of an account that hold more than half of what its largest lazy client
+ * holds. True: some were closed. */
 static bool close_lazy(struct server *s, const struct account *a, int64_t mono_ms)
 {
     size_t most = 0;
@@ -344,9 +345,9 @@ static bool close_lazy(struct server *s, const struct account *a, int64_t mono_m
     return some;
 }
 
-/* The first of each account that holds little goes on in any case, so that none waits for ever for
- * others. An account that holds much waits for its own clients: they have client_timeout. If it
- * went on, too, clients that move a byte now and then could hold any amount. */
+/* The first waiting client of each account that holds little goes on in any case, so that no
+ * account waits for others for ever. An account that holds much waits for its own clients, which
+ * have client_timeout. Otherwise clients that move a byte now and then could hold any amount. */
 static void force_some(struct server *s)
 {
     size_t part = accounts_limit(s) / FORCED_PART, little = part > LAZY_BYTES ? part : LAZY_BYTES;

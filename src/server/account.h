@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accounts of what clients hold: places and bytes of buffers. There is one for each tenant whose
- * tokens clients have shown, one for strangers, and one for clients that are confined to no tenant.
+ * Accounts of what clients hold: connections and bytes of buffers. There is one account for each
+ * tenant whose tokens clients have shown, one for strangers, and one for clients that are confined
+ * to no tenant.
  *
  * All buffers together have a limit, clients_memory. A tenant's account may grow while it holds
  * less than is free. So n tenants that want all get 1/(n+1) each, and as much is free for the next
- * one. The account without a tenant may use all. Beyond that an account is *crowded*: its clients
- * have small buffers, as strangers have, and requests whose answers may be large wait. While
- * requests wait, the account that holds most gives way: those of its clients are closed, the
- * largest first, that have taken and sent nothing for a while.
+ * tenant. The account without a tenant may use all. Beyond that an account is *crowded*: its
+ * clients have small buffers, as strangers have, and requests whose answers may be large wait.
+ * While requests wait, the account that holds most gives way. The server closes those of its
+ * clients that have taken and sent nothing for a while, the largest first.
  *
- * Connections are shared by the same rule: a tenant may have another while it has fewer than are
- * free.
+ * A tenant may have another connection while it has fewer than are free.
  *
  * Accounts take turns with requests that wait for the loop: one client of each after another. So a
  * tenant with many connections does not keep those of others waiting.
@@ -23,7 +23,7 @@
 #include "base/named.h"
 #include "record/limits.h"
 
-#define ACCOUNT_SMALL ((size_t)4096) /* of a buffer in a crowded account, and of strangers */
+#define ACCOUNT_SMALL ((size_t)4096) /* a buffer of a stranger, or in a crowded account */
 
 struct client;
 struct server;
@@ -36,9 +36,9 @@ struct account {
     size_t bytes;            /* of the buffers of its clients */
     struct list waiting;     /* Clients that wait for memory, by `resume`. */
     struct list called;      /* Clients that go on when it is their turn, by `resume`. */
-    struct list turn;        /* In `turns`, while there are such clients. */
-    int64_t max_connections; /* of the tenant; 0: as many as are free */
-    int64_t requests;        /* of the tenant in a second; 0: any number */
+    struct list turn;        /* In accounts.turns, while `called` has clients. */
+    int64_t max_connections; /* the setting of the tenant; 0: as many as are free */
+    int64_t requests;        /* the setting of the tenant, in a second; 0: any number */
     int64_t credit;          /* requests of this second that are left, in thousandths */
     int64_t filled_ms;       /* monotonic: when credit was added last */
     struct list all;
@@ -55,7 +55,7 @@ struct accounts {
     uint64_t refused; /* tokens that were refused because their tenant had too many clients */
     uint64_t limited; /* requests that REQUESTS of a tenant refused */
     char why[NAME_MAX_BYTES + 64]; /* text of the last refusal */
-    uint64_t episode;              /* counts the times in which clients wait */
+    uint64_t episode;              /* the number of the present span in which clients wait */
     bool short_of;                 /* Clients wait. */
 };
 
@@ -63,13 +63,13 @@ struct accounts {
 struct holding {
     struct account *account;
     uint64_t serial; /* of the token by which the account was chosen */
-    bool known;      /* It was no stranger then. */
-    bool forced;     /* It has waited in vain: the account is not crowded for its next request. */
+    bool known;      /* The client was no stranger when the account was chosen. */
+    bool forced;     /* The client has waited in vain: its next request goes on in any case. */
     size_t bytes;
     uint64_t took;     /* bytes that came from it, so far */
-    uint64_t episode;  /* in which `progress` was noted */
-    uint64_t progress; /* as client_ops told it last */
-    int64_t moved_ms;  /* monotonic: when that was another number */
+    uint64_t episode;  /* accounts.episode when `progress` was noted */
+    uint64_t progress; /* the last answer of client_ops.progress */
+    int64_t moved_ms;  /* monotonic: when `progress` last changed */
 };
 
 void accounts_init(struct accounts *a, struct hash_key key);
@@ -77,14 +77,14 @@ void accounts_fini(struct accounts *a);
 /* The limit of all buffers. */
 size_t accounts_limit(const struct server *s);
 
-/* The client's buffers have so many bytes now, and its token may have changed. */
+/* Notes that the client's buffers have `bytes` now. Its token may have changed, too. */
 void client_hold(struct client *c, size_t bytes);
 /* The client is being closed. */
 void client_unhold(struct client *c);
 /* Whether the client's account holds as much as it may. */
 bool client_is_crowded(const struct client *c);
 
-/* A session shows a right token: why its tenant may have no further client, or NULL. */
+/* Why the tenant of a right token may have no further client, or NULL. See session_target.admit. */
 const char *account_refuses(struct session *session);
 
 /* Whether requests of the client's tenant are counted. */
@@ -95,7 +95,7 @@ static inline bool account_counts(const struct holding *h)
 /* Counts a request, if account_counts. False: its tenant has sent as many as it may; accounts.why
  * says so. */
 bool account_spend(struct client *c, struct str verb);
-/* The request will be counted again. */
+/* Takes back the count of a request that will be executed, and counted, again. */
 void account_give_back(struct client *c);
 
 /* Has the client wait until its account is not crowded. */
@@ -104,9 +104,9 @@ void account_wait(struct client *c);
 void accounts_resume(struct server *s);
 /* Has the clients in `resume` of the server take turns, by accounts. */
 void accounts_call(struct server *s);
-/* Whose turn it is; NULL if no client is called. */
+/* The client whose turn it is; NULL: no client is called. */
 struct client *accounts_next(struct server *s);
-/* Now and then: closes clients that keep others waiting. */
+/* The server calls it now and then. It closes clients that keep others waiting. */
 void accounts_sweep(struct server *s, int64_t mono_ms);
 
 #endif

@@ -2,7 +2,7 @@
 #include "server/acked.h"
 
 #include <linux/sockios.h>
-#include <linux/tcp.h> /* It knows more of tcp_info than netinet/tcp.h, and bears no other header. */
+#include <linux/tcp.h> /* Its tcp_info has more fields than netinet/tcp.h, with which it clashes. */
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

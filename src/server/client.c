@@ -3,8 +3,8 @@
 
 #include "host/errand.h"
 
-#define FLUSH_US    2000 /* for so long clients are flushed in one go, */
-#define FLUSHES_MAX 500  /* and so many of them */
+#define FLUSH_US    2000 /* the time for flushing clients in one go */
+#define FLUSHES_MAX 500  /* clients that are flushed in one go */
 
 static enum peer_kind kind_of(const struct client *c)
 {

@@ -26,8 +26,8 @@ struct client_ops {
     bool (*has_output)(const struct client *c);
     /* Cuts the client off if it has been stuck for too long. */
     void (*sweep)(struct client *c, int64_t mono_ms);
-    /* A number that changes when the client takes or sends bytes. False: it waits for the server.
-     */
+    /* *ret is a number that changes when the client takes or sends bytes. False: the client waits
+     * for the server. */
     bool (*progress)(struct client *c, uint64_t *ret);
     void (*close)(struct client *c);
 };
@@ -55,8 +55,8 @@ void client_fini(struct client *c);
 /* Sees to it that flush is called when the next commit is durable. */
 void client_await_commit(struct client *c);
 /* Has the request executed again in a later turn. A request that lacked room for its jobs waits
- * until there is room, one that lacked memory for its answer until there is some. Any other request
- * waits until the disk keeps up. */
+ * until there is room. A request that lacked memory for its answer waits until there is some. Any
+ * other request waits until the disk keeps up. */
 void client_queue(struct client *c);
 /* Ends the wait of a parked LEASE with an empty answer. */
 void client_end_wait(struct client *c);
@@ -68,7 +68,7 @@ void client_cut_off(struct client *c, const char *why);
 /* The durable lsn has grown: flushes the clients that wait for a commit, some of them at once and
  * the others by clients_flush. */
 void clients_settled(struct server *s);
-/* Goes on with that; every turn of the loop calls it. */
+/* Flushes more of the clients that clients_settled left. Every turn of the loop calls it. */
 void clients_flush(struct server *s);
 /* If tokens have changed since the last turn: ends the waits of clients whose token is no longer
  * good, or which need one now. They ask again. */

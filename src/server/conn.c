@@ -22,14 +22,14 @@
 #include "host/errand.h"
 #include "server/conn_data.h"
 
-#define BUFFER_KEEP  ((size_t)4096) /* of input, while a connection is idle */
-#define SLACK_BYTES  (1u << 20)     /* of a request beyond its payload */
-#define COMMANDS_MAX 1024           /* executed for one connection in one turn */
-#define TURN_US      1000           /* that one connection has in one turn */
+#define BUFFER_KEEP  ((size_t)4096) /* bytes of input that an idle connection keeps room for */
+#define SLACK_BYTES  (1u << 20)     /* bytes of a request beyond its payload */
+#define COMMANDS_MAX 1024           /* requests of one connection in one turn */
+#define TURN_US      1000           /* the time of one connection in one turn */
 #define QUICK_MAX    16             /* quick requests between two looks at the clock */
-#define QUICK_BYTES  1024           /* of a request that is quick, if its verb is */
-#define SLOW_BYTES   (64u << 10)    /* that a client has to take within client_timeout */
-#define TRIM_MS      1000           /* after which an idle connection gives back its buffers */
+#define QUICK_BYTES  1024           /* a longer request of a quick verb is not quick */
+#define SLOW_BYTES   (64u << 10)    /* bytes that a client has to take within client_timeout */
+#define TRIM_MS      1000           /* the time after which an idle connection gives back buffers */
 
 static void on_poll(uv_poll_t *handle, int status, int events);
 
@@ -49,8 +49,8 @@ static bool is_small(struct conn *c)
     return client_is_stranger(&c->client) || client_is_crowded(&c->client);
 }
 
-/* Whether the client's next request may be executed, as far as that depends on the client, if so
- * many bytes of its replies may be unsent. */
+/* Whether the client itself allows its next request: it waits for nothing, and fewer than
+ * unsent_max bytes of its replies are unsent. */
 static bool is_free_with(const struct conn *c, size_t unsent_max)
 {
     return !c->client.session.parked && !c->client.errand && !c->client.session.quit &&
@@ -268,7 +268,7 @@ static size_t max_request(struct conn *c)
     return 2 * payload + READ_BYTES + SLACK_BYTES;
 }
 
-/* The first request of the input is not whole, with so many bytes. */
+/* Notes that the first request of the input is not whole. `len` bytes of it have come. */
 static void note_half(struct conn *c, const struct resp_place *place, size_t len)
 {
     c->half = *place;
@@ -276,7 +276,7 @@ static void note_half(struct conn *c, const struct resp_place *place, size_t len
         c->half.need = len + 1;
 }
 
-/* Whether the first request of `in` may be executed: it was not half, or it is no more. */
+/* Whether the first request of `in` may be executed: it was not half before, or it is whole now. */
 static bool is_whole(struct conn *c)
 {
     struct resp_place place = c->half;
@@ -292,8 +292,8 @@ static const char *verb_name(const struct session *session)
     return session->verb ? session->verb : "PING, HELLO or the like";
 }
 
-/* Looks at the clock after the n-th request of a turn, unless it was quick. Reading the clock costs
- * little, but not nothing: many quick requests share a look. */
+/* Looks at the clock after the n-th request of a turn, unless the request was quick. A look has a
+ * small cost, so up to QUICK_MAX quick requests share one. */
 static void look_at_clock(struct conn *c, size_t n, size_t bytes)
 {
     const struct session *session = &c->client.session;
@@ -307,14 +307,15 @@ static void look_at_clock(struct conn *c, size_t n, size_t bytes)
     c->looked_us = now_us;
 }
 
-/* What the client may do at once. */
+/* The limits of a client for a while. */
 struct allowance {
-    size_t unsent;   /* bytes of replies */
-    size_t argument; /* bytes of one */
+    size_t unsent;   /* bytes of replies that may be unsent */
+    size_t argument; /* bytes of one argument */
     bool crowded;
 };
 
-/* While a connection executes quick requests, nothing changes its account or its token. */
+/* The present limits. They hold while a connection executes quick requests, because nothing changes
+ * its account or its token then. */
 static struct allowance allowance_of(struct conn *c)
 {
     bool crowded = client_is_crowded(&c->client), strange = client_is_stranger(&c->client);
@@ -372,8 +373,8 @@ static void check_input(struct conn *c)
         protocol_error(c, "request is larger than the limit");
 }
 
-/* A large argument begins to come when there is memory for all of it. If that is not the last one,
- * the request may have to wait again. */
+/* The server reads a large argument only when there is memory for all of it. If another large
+ * argument follows, the request may have to wait again. */
 static void charge_half(struct conn *c)
 {
     size_t need = c->half.need;
@@ -391,7 +392,7 @@ static void charge_half(struct conn *c)
     if (more)
         c->charge = need > c->in.len + 1 ? need : max_request(c);
     if (need > c->in.cap)
-        buf_reserve(&c->in, need - c->in.len); /* at once, and no more than that */
+        buf_reserve(&c->in, need - c->in.len); /* exactly the bytes that are missing */
 }
 
 static void take_input(struct conn *c, struct str fresh)
@@ -450,11 +451,11 @@ static void begin_turn(struct conn *c, int64_t now_us)
     c->looked_us = c->client.server->host.noted_us;
     c->until_us = now_us + TURN_US;
     if (c->until_us <= c->looked_us)
-        c->until_us = c->looked_us + 1; /* for one request */
+        c->until_us = c->looked_us + 1; /* there is time for one request */
 }
 
-/* Takes bytes that came just now. If the turn of the loop has lasted for long, they wait for the
- * next one: there, all clients come one after another. */
+/* Takes bytes that came just now. If the turn of the loop has lasted for long, the bytes wait for
+ * the next turn, in which all clients go one after another. */
 static void take_fresh(struct conn *c, struct str bytes)
 {
     int64_t now_us = time_mono_us();

@@ -13,18 +13,18 @@ struct conn {
     int fd; /* -1: The socket was handed over. */
     int events;
     struct buf in;          /* Input that is not executed yet; it begins with a request. */
-    struct resp_place half; /* The place in that request; `need` 0: it is not known to be half. */
-    size_t charge; /* The large request that is coming takes so many bytes at least; 0: none is. */
+    struct resp_place half; /* How far the first request of `in` was read; `need` 0: it is new. */
+    size_t charge;          /* Bytes that the coming large request takes at least; 0: none comes. */
     struct replies out;
-    uint64_t sent;     /* bytes, so far */
+    uint64_t sent;     /* bytes that were sent so far */
     int64_t stuck_ms;  /* monotonic: since when the client takes too few replies; 0: it has all */
-    uint64_t stuck_at; /* bytes that it had taken then */
-    int64_t half_ms;   /* monotonic: since when a request is not whole; 0: there is none */
+    uint64_t stuck_at; /* bytes that the client had taken at stuck_ms */
+    int64_t half_ms;   /* monotonic: since when a request is not whole; 0: no request is half */
     int64_t active_ms; /* monotonic: the last request or reply */
     int64_t until_us;  /* monotonic: the end of its turn */
     int64_t looked_us; /* monotonic: the last look at the clock in its turn */
     bool fresh;        /* No input was taken yet: the client may speak HTTP or TLS. */
-    int peeked;        /* So many first bytes did not tell the protocol. */
+    int peeked;        /* The number of first bytes that did not tell the protocol. */
     struct list going; /* in server.going.conns, while its end is put off */
     bool eof;
     bool closed;
@@ -33,13 +33,13 @@ struct conn {
 void conn_close(struct client *client);
 /* Watches the socket for what the connection waits for. */
 void conn_watch(struct conn *c);
-/* The client has gone. True: enough connections end in this turn, and this one ends in a later one.
- */
+/* The caller calls it when the client has gone. True: enough connections end in this turn, and this
+ * connection ends in a later turn. */
 bool conn_put_off(struct conn *c);
 /* Replies were added to `out`, which now waits for lsn. */
 void conn_note_reply(struct conn *c, uint64_t lsn);
-/* Drops words that were not read yet: closing with unread bytes could lose the answer. The input
- * that was read is lost, too: the connection executes no more of it. */
+/* Drops bytes that the server has not received yet, because closing with unread bytes could lose
+ * the answer. The received input is lost, too: the connection executes no more of it. */
 void conn_drop_words(struct conn *c);
 
 /* Looks at the first bytes without taking them. True: the client speaks RESP. */

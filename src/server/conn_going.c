@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Many clients may go at once, and the end of a connection takes some microseconds. Connections
- * beyond CLOSES_MAX of a turn are not watched until a later one. */
+/* Many clients may go at once, and the end of a connection takes some microseconds. So at most
+ * CLOSES_MAX connections end in a turn. The others are not watched until a later turn. */
 #include "server/conn_data.h"
 #include "server/server.h"
 

@@ -20,7 +20,7 @@ struct events {
     struct event_texts texts;   /* for the streams */
     uint64_t epoch;             /* of the partition */
     struct list streams;        /* of http_events.c */
-    int64_t filled_us;          /* that streams took for, in this turn of the loop */
+    int64_t filled_us;          /* how long streams have taken events in this turn of the loop */
     bool behind;                /* streams are put off to the next turn */
     uint64_t refused;           /* streams beyond a limit of their number */
     struct event_cursor cursor; /* the place of the log and the tracer */

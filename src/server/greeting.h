@@ -16,8 +16,9 @@ struct greeting {
 /* Appends the text. */
 void greeting_put(const struct greeting *g, struct buf *out);
 
-/* Appends how to call the program `belfry` that is beside the file `self`: `belfry` if $PATH (or
- * NULL) finds it, otherwise its path, from the directory `cwd` if it is below that. */
+/* Appends how to call the program `belfry` beside the file `self`. That is `belfry` if $PATH finds
+ * it, and otherwise its path, relative to `cwd` if it is below that directory. `path` may be NULL.
+ */
 void greeting_program(const char *self, const char *cwd, const char *path, struct buf *out);
 
 #endif

@@ -44,8 +44,8 @@ static unsigned reserve(const struct options *o)
     return n < RESERVE_LEAST ? RESERVE_LEAST : n > RESERVE_MOST ? RESERVE_MOST : (unsigned)n;
 }
 
-/* Volumes of containers are often open to everybody, so the server serves, and says what is wrong.
- */
+/* Warns of a data directory that every user may change. The server starts nevertheless, because
+ * volumes of containers are often so open. */
 static void tell_open_directory(struct server *s)
 {
     struct stat st;

@@ -15,9 +15,8 @@
 
 #define ACCEPT_TURN 64 /* accepted in one turn, so that a flood does not hold up other clients */
 
-/* Bytes that the kernel takes for a client beyond those that are under way to it. Otherwise it
- * takes some MiB for a client that does not read, which are in no account, and copies them at once.
- */
+/* The bytes of a client that the kernel takes beyond those that are under way. Without this limit,
+ * the kernel copies some MiB at once for a client that does not read, and no account has them. */
 #define UNSENT_BYTES (128 << 10)
 
 #define OWN_FILES INT64_C(64) /* descriptors that the journal and the loop need */
@@ -53,7 +52,8 @@ static bool is_one_too_many(const struct server *s, const struct peer *peer)
     return most && peers_count(&s->peers, peer) >= most;
 }
 
-/* Of TLS a link counts until the relay has given it back, also if its client was just replaced. */
+/* Whether there are as many connections as there may be. A link of TLS counts until the relay has
+ * given it back, even if its client was just replaced. */
 static bool is_full(const struct server *s)
 {
     return peers_total(&s->peers) >= (uint64_t)s->options.max_connections;
@@ -150,8 +150,8 @@ static int port_of(int fd)
                                          : ((struct sockaddr_in *)&a)->sin_port);
 }
 
-/* Makes a new file for this user to write and everybody to read. A file, or a link of somebody
- * else, that is there is not written to. */
+/* Makes a new file that this user can write and every user can read. The server never writes to a
+ * file or link that exists, because another user may have put it there. */
 static FILE *make_file(const char *path)
 {
     int fd;

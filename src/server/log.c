@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 
-#define END_MS 1000 /* the last lines have so long to be read */
+#define END_MS 1000 /* the time in which the last lines must be read */
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
 

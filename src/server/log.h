@@ -21,9 +21,9 @@ struct log {
 
 /* Starts the thread that writes. Without memory or a thread for that, the loop writes itself. */
 void log_start(struct log *l);
-/* Nothing is logged any more. Waits a second at most for the last lines to be read. */
+/* Ends the log. Waits at most a second until the last lines are read. */
 void log_stop(struct log *l);
-/* Now and then: tells how many lines were left out. */
+/* The server calls it now and then. It logs how many lines were left out. */
 void log_sweep(const struct log *l, int64_t mono_ms);
 
 void log_line(const struct log *l, enum option_log_level level, const char *message, ...)

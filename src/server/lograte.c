@@ -27,7 +27,7 @@ bool lograte_takes(struct lograte *r, const char *message, int64_t rate, int64_t
     if (rate == 0)
         return true;
     k = lograte_kind_of(r, message, full, mono_ms);
-    /* So many in a second are as many thousandths in a millisecond. */
+    /* N lines in a second are N thousandths of a line in a millisecond. */
     if (mono_ms - k->filled_ms >= LOGRATE_BURST_S * THOUSAND)
         k->credit = full;
     else
@@ -39,7 +39,7 @@ bool lograte_takes(struct lograte *r, const char *message, int64_t rate, int64_t
         return true;
     }
     if (k->untold++ == 0 && k->tell_ms < mono_ms + THOUSAND)
-        k->tell_ms = mono_ms + THOUSAND; /* of many at once */
+        k->tell_ms = mono_ms + THOUSAND; /* one line then tells of many */
     r->left_out++;
     return false;
 }

@@ -10,8 +10,8 @@
 
 #define PIECE ((size_t)16 << 10) /* written at a time, so that room comes back soon */
 
-/* Writes all bytes, however long that takes. What cannot be written is gone: there is no other
- * place for messages. */
+/* Writes all bytes, however long that takes. Bytes that cannot be written are lost, because there
+ * is no other place for messages. */
 static void write_all(int fd, const char *p, size_t n)
 {
     while (n > 0) {

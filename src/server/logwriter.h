@@ -11,10 +11,10 @@
 
 #include "base/str.h"
 
-#define LOGWRITER_BYTES ((size_t)1 << 20) /* of lines that wait */
+#define LOGWRITER_BYTES ((size_t)1 << 20) /* the size of the ring */
 
 /* Lines stand in `used` bytes from `tail` on, and go on at the start of the ring. The thread reads
- * them without the lock: nobody else changes these bytes, or `tail`. */
+ * them without the lock, because no other thread changes these bytes, or `tail`. */
 struct logwriter {
     pthread_mutex_t lock;
     pthread_cond_t wake; /* there are lines, or the writer stops */
@@ -28,19 +28,18 @@ struct logwriter {
     bool stops;
     bool ended;
 
-    /* Counted by the caller. */
-    uint64_t lost; /* lines that found no room, so far */
-    uint64_t told; /* of these, lines that the log has told of */
+    uint64_t lost; /* lines that found no room so far; the caller counts them */
+    uint64_t told; /* lost lines that the log has mentioned; the caller counts them */
 };
 
-/* Starts the thread, with a ring of so many bytes. NULL: there is no memory, or no thread. */
+/* Starts the thread, with a ring of `bytes`. NULL: there is no memory, or no thread. */
 struct logwriter *logwriter_new(int fd, size_t bytes);
 
 /* Puts a whole line. False: there is no room. */
 bool logwriter_put(struct logwriter *w, struct str line);
 
-/* Ends the thread when it has written all lines, and frees the writer. False: nobody has read them
- * after wait_ms, so the thread is still there, and so is the writer. Accepts NULL. */
+/* Ends the thread when it has written all lines, and frees the writer. False: after wait_ms lines
+ * are still unread, and the thread and the writer stay. Accepts NULL. */
 bool logwriter_free(struct logwriter *w, int wait_ms);
 
 #endif

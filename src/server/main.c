@@ -108,7 +108,7 @@ static void print_errors(const char *text)
     }
 }
 
-/* Does what the options say. Answers the exit code. */
+/* Prints, checks or serves, as the options say. Answers the exit code. */
 static int obey(struct server *s)
 {
     if (s->options.shows.help) {

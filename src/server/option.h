@@ -92,7 +92,7 @@ struct options {
     struct {
         int64_t level;
         int64_t format;
-        int64_t rate; /* of one message; 0: any number */
+        int64_t rate; /* lines of one message in a second; 0: any number */
         int64_t jobs;
         int64_t jobs_rate; /* lines in a second; 0: any number */
     } log;
@@ -129,12 +129,12 @@ struct options {
 #define OPTION_ERROR_LINE 512
 #define OPTION_ERROR_REST 32 /* for "and 7 more errors" */
 
-/* What is wrong, with a line for each error. All zero: nothing. */
+/* The errors in the options, with a line for each. All zero: there is none. */
 struct option_error {
     char text[4096];
-    size_t end;  /* of the last whole line in text */
+    size_t end;  /* the end of the last whole line in text */
     size_t more; /* errors that had no room */
-    int code;    /* of the first error */
+    int code;    /* the code of the first error */
 };
 
 /* Sets the defaults. 0 or NOMEM; options_fini is right after either. */

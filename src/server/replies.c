@@ -7,7 +7,7 @@
 
 #define KEEP_BYTES    ((size_t)65536)   /* kept for later replies when all are sent */
 #define COMPACT_BYTES ((size_t)65536)   /* more sent bytes than this are given back */
-#define SEND_BYTES    ((size_t)1 << 20) /* so many are sent in one go */
+#define SEND_BYTES    ((size_t)1 << 20) /* the most bytes that are sent in one go */
 
 /* Replies up to `end` wait for this lsn. */
 struct replies_mark {
@@ -56,8 +56,8 @@ void replies_release(struct replies *r, uint64_t durable_lsn)
         buf_consume(&r->marks, n * sizeof(struct replies_mark));
 }
 
-/* Gives back the bytes that were sent, if they are half of all: else a client that takes a little
- * at a time would have many bytes moved again and again. */
+/* Gives back the bytes that were sent, if they are half of all. Otherwise the server would move
+ * many bytes again and again for a client that takes a little at a time. */
 static void compact(struct replies *r)
 {
     if (r->sent == r->bytes.len) {

@@ -11,13 +11,13 @@
 #include "server/tracer.h"
 
 #define SWEEP_MS  500
-#define TURN_US   10000 /* of requests as they come, in one turn */
-#define RESUME_US 5000  /* of requests that waited */
+#define TURN_US   10000 /* the time of requests as they come, in one turn */
+#define RESUME_US 5000  /* the time of requests that waited, in one turn */
 
 /* ---- The turn ---- */
 
-/* Each client goes on once. Those that could not keep their place before those that did and have
- * more. */
+/* Lets each waiting client go on once. Clients that had no turn yet go before clients that had one
+ * and have more requests. */
 static void resume_clients(struct server *s)
 {
     struct client *c;
@@ -57,7 +57,7 @@ static void on_turn(uv_prepare_t *handle)
     struct server *s = handle->data;
 
     clients_flush(s);
-    s->events.filled_us = 0; /* streams that were put off come before those that read now */
+    s->events.filled_us = 0; /* streams that were put off go before streams that read now */
     if (s->events.behind)
         http_streams_feed(s);
     strangers_shrink(s);

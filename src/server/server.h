@@ -58,10 +58,10 @@ struct server {
     uv_timer_t sweep;
     uv_timer_t drain;
     uv_signal_t signals[3];
-    struct {               /* monotonic: the log is told of these no earlier */
-        int64_t fetch_ms;  /* failed fetches */
-        int64_t stall_ms;  /* stalls */
-        int64_t leased_ms; /* leased memory */
+    struct {
+        int64_t fetch_ms;  /* monotonic: the log is told of failed fetches no earlier */
+        int64_t stall_ms;  /* monotonic: the log is told of stalls no earlier */
+        int64_t leased_ms; /* monotonic: the log is told of leased memory no earlier */
         uint64_t leased;   /* holds of leased_view that the log was told of */
     } tell;
     int64_t drain_until_ms; /* monotonic */
@@ -95,7 +95,8 @@ struct server {
 /* Takes over a socket as a connection of RESP, with which every connection begins; closes it if
  * there is no memory. */
 void conn_open(struct server *s, int fd, const struct peer *peer);
-/* At the end of a turn: some connections whose end was put off may end in the next one. */
+/* The server calls it at the end of a turn. Some connections whose end was put off may end in the
+ * next turn. */
 void conns_let_go(struct server *s);
 
 /* Opens the data directory. Errors of this call and the next three are in the log. */
@@ -124,12 +125,12 @@ void notify_reloading(void);
 
 /* Fills in the server as verbs see it. */
 void verbhost_init(struct server *s);
-/* Now and then, and with INT64_MAX at the end: enters into the audit log how many changes it had no
- * room for. */
+/* Enters into the audit log how many changes it had no room for. The server calls it now and then,
+ * and with INT64_MAX at its end. */
 void verbhost_sweep(struct server *s, int64_t mono_ms);
 
-/* Whether requests that come now are to wait in `resume`: others have had much time since the last
- * turn began. */
+/* Whether requests that come now must wait in `resume`, because other requests have had much time
+ * since the last turn began. */
 bool server_is_late(struct server *s, int64_t now_us);
 
 /* Opens everything. Errors are in the log. */

@@ -3,7 +3,7 @@
 
 #include "server/server.h"
 
-#define LINES_PER_S 1 /* of the log, for each kind of work */
+#define LINES_PER_S 1 /* log lines in a second for each kind of work */
 
 #define STAGE_TEXT(name, text) text,
 static const char *const stages[] = { SLOW_STAGES(STAGE_TEXT) };

@@ -20,13 +20,14 @@ enum slow_stage {
 };
 
 struct slow {
-    uint64_t count;      /* so far */
-    uint64_t untold;     /* since the last line of the log */
-    struct lograte rate; /* of lines, by what was slow: none hides the others */
+    uint64_t count;      /* slow pieces of work so far */
+    uint64_t untold;     /* slow pieces of work since the last line of the log */
+    struct lograte rate; /* the rate of lines for each kind of work, so that none hides another */
 };
 
-/* Notes how long a piece of work took, a verb's name or a path for a request, which is a constant.
- * `client` is the number of its session; 0: none. Does nothing if it took less than slow_work. */
+/* Notes how long a piece of work took. `what` is a constant: for a request, the verb's name or a
+ * path. `client` is the number of its session; 0: none. A piece shorter than slow_work is ignored.
+ */
 void slow_note(struct server *s, const char *what, enum slow_stage stage, int64_t took_us,
                uint64_t client);
 

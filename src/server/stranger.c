@@ -3,8 +3,8 @@
 
 #include "server/client.h"
 
-#define MEMORY_PART 4   /* They may hold this part of what all clients may. */
-#define SHRINK_MAX  256 /* takes 2 ms at most */
+#define MEMORY_PART 4   /* Strangers may hold this part of the memory of all clients. */
+#define SHRINK_MAX  256 /* Strangers that are closed in one call: it takes 2 ms at most. */
 
 void strangers_init(struct strangers *s)
 {
@@ -59,7 +59,7 @@ bool stranger_sweep(struct client *c, int64_t mono_ms)
     return true;
 }
 
-/* One line for many: else strangers could fill the log by connecting. */
+/* One line tells of many strangers. Otherwise they could fill the log by connecting. */
 void strangers_tell(struct server *s)
 {
     struct strangers *all = &s->strangers;

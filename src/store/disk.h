@@ -52,9 +52,9 @@ int disk_sync_dir(struct disk *d, const char *path);
 /* Makes the entries of the directory that contains `path` last. */
 int disk_sync_parent(struct disk *d, const char *path);
 
-/* mkdir -p, made to last. An existing directory is made to last, too: the process that made it may
- * have been killed before the sync, or another thread may be about to sync. A directory that lasts
- * by an earlier call, or by disk_dir_lasts, costs nothing. */
+/* mkdir -p, made to last. An existing directory is made to last, too. The process that made it may
+ * have been killed before the sync, or another thread may be about to sync it. A directory that
+ * lasts by an earlier call, or by disk_dir_lasts, costs nothing. */
 int disk_make_dirs(struct disk *d, const char *path);
 /* As disk_make_dirs, for the directory that contains `path`. */
 int disk_make_parent(struct disk *d, const char *path);

@@ -23,8 +23,8 @@
 
 /*
  * No other process writes while this one has the lock of the directory. So the cells in memory are
- * true. `fence` is held for reading during an append, and for writing while a cell changes: once a
- * new epoch is visible, no append of the old one is still under way.
+ * true. `fence` is held for reading during an append, and for writing while a cell changes. So once
+ * a new epoch is visible, no append of the old epoch is still under way.
  */
 struct file {
     struct store base;

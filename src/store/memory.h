@@ -19,8 +19,8 @@ void memory_set_clock(struct store *s, int64_t (*clock)(void *arg), void *arg);
 /* Answers as append would, and changes nothing. */
 int memory_check(struct store *s, const struct store_append *a);
 
-/* Leaves the log as a failed write does: with `torn_bytes` of a half-written element at its end
- * (0: as it was), and refusing appends with IO until `sync`. Makes the log if it does not exist and
+/* Leaves the log as a failed write does. Its end has `torn_bytes` of a half-written element (0:
+ * none), and it refuses appends with IO until `sync`. Makes the log if it does not exist and
  * torn_bytes > 0. */
 int memory_tear(struct store *s, struct str name, uint64_t torn_bytes);
 

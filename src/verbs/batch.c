@@ -184,8 +184,8 @@ static bool check_afters(const struct batch *b)
     return true;
 }
 
-/* Asks for all jobs on disk that valid items need. False: the call runs again, or after an error
- * reply. After that it does not run again. */
+/* Asks for all jobs on disk that valid items need. False: the call will run again after a fetch, or
+ * an error was replied. After true, no item answers COLD. */
 static bool ask_each(const struct batch *b)
 {
     struct job_spec *valid = calloc(b->n, sizeof(*valid));

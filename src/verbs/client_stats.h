@@ -11,8 +11,8 @@ struct client_stats {
     uint64_t replaced;    /* strangers that were closed, as their place was needed */
     uint64_t refused;     /* tokens that were refused, as their tenant had too many clients */
     uint64_t limited;     /* requests that were refused by REQUESTS of a tenant */
-    uint64_t bytes;       /* of buffers of clients */
-    uint64_t limit_bytes; /* of these buffers */
+    uint64_t bytes;       /* the size of all clients' buffers */
+    uint64_t limit_bytes; /* the limit of `bytes` */
     uint64_t waits;       /* requests that had to wait for memory */
     uint64_t closed;      /* clients that were closed, as others needed their memory */
 };

@@ -135,8 +135,8 @@ bool schedule_of(struct verb_call *c, struct item *ret);
 /* The argument that is given of RRULE, CRON and EVERY, which stand in this order in a row. NULL
  * after an error reply. */
 const struct arg *rule_given(struct verb_call *c, enum recur_kind *ret_kind, struct str *ret_text);
-/* IN and AT, which follows IN in each row, as one moment; -1 if neither is given. False after an
- * error reply. */
+/* Makes one moment of the arguments IN and AT; -1 if neither is given. `in` is IN, and AT is the
+ * argument behind it. Returns false after an error reply. */
 bool due_of(struct verb_call *c, const struct arg_value *in, int64_t *ret);
 /* The full name of a tenant's queue; it borrows from buf, or is the queue's name itself. */
 void full_name(struct str tenant, struct str queue, char buf[QUEUE_MAX_BYTES], struct str *ret);

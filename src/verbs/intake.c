@@ -91,8 +91,8 @@ static bool retains_little(struct verb_call *c, const struct job_spec *spec)
     return false;
 }
 
-/* A producer fills no disk for years: it may have its jobs kept for less time than the queue says,
- * and not for more. False after an error reply. */
+/* Only an admin may have a job kept for longer than its queue says. So producers cannot fill the
+ * disk for years. False after an error reply. */
 static bool may_retain(struct verb_call *c, const struct job_spec *spec)
 {
     return spec->retain_ms < 0 || !c->who || c->who->role == ROLE_ADMIN || retains_little(c, spec);

@@ -11,7 +11,8 @@
 
 #include "verbs/handlers.h"
 
-/* Upper edges of buckets, as powers of two: histograms are exact at one less. */
+/* Upper edges of buckets, as powers of two. Histograms are exact at the number below such an edge.
+ */
 static const unsigned edges[] = {
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22
 };
@@ -64,7 +65,7 @@ static void begin_sample(struct metrics *m, const char *name, const char *suffix
     buf_text(m->out, "\"");
 }
 
-/* Adds a label to those of a sample. */
+/* Adds a label to the labels of a sample. */
 static void put_label(struct metrics *m, const char *name, const char *value)
 {
     buf_text(m->out, ",");
@@ -299,7 +300,7 @@ static int put_kept(void *arg, const struct tenant_view *v)
     return 0;
 }
 
-/* As many tenants have series of their own as queues may have. */
+/* At most `most` tenants have series of their own, as with queues. */
 static void put_tenants(struct metrics *m, const struct engine *e, struct str tenant, size_t most)
 {
     struct tenants_shown t = { .m = m };

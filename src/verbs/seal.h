@@ -2,8 +2,8 @@
 /*
  * Places as callers see them. A cursor, or the id of an event, is a place in a walk over the jobs
  * of all tenants. It would show names and numbers of other tenants. So a caller that is confined to
- * its tenant gets it sealed by a key of the server: cursors by AES-256-GCM, ids as one block of
- * AES-256. A seal is valid for one tenant and one purpose.
+ * its tenant gets it sealed by a key of the server. Cursors are sealed by AES-256-GCM, and ids as
+ * one block of AES-256. A seal is valid for one tenant and one purpose.
  */
 #ifndef VERBS_SEAL_H
 #define VERBS_SEAL_H

@@ -95,10 +95,10 @@ static inline bool shape_is_number(enum shape_type type)
     return type >= SHAPE_INT && type <= SHAPE_SIZE;
 }
 
-/* The number that such a field shows. */
+/* The number that a field shows for which shape_is_number is true. */
 int64_t shape_integer(const struct shape_field *f, const void *view);
 
-/* The type of the fields of this name, which is the same in all shapes; END if there is none. */
+/* The type of fields of this name. All shapes give a name one type. END: no field has the name. */
 enum shape_type shape_type_of(struct str name);
 
 /* ---- Rows ---- */

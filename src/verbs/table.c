@@ -398,9 +398,9 @@ const struct verb verb_table[] = {
     { "BULKSTOP", VERB_ADMIN, "Stops a bulk; its changes stay.", "OK", "BULKSTOP 01…", run_bulkstop, {
         { "id", ARG_ID, POS, .thing = "bulk", .help = "id of the bulk" },
         TENANT } },
-    { "AUDIT", VERB_READS, "Shows the audit log, oldest first: changes by QUEUE, TENANT, PAUSE, RESUME, REDRIVE, "
-                           "BULK, BULKSTOP, TOKENCREATE, TOKENREVOKE and the verbs about recurrences. Entries are "
-                           "kept for audit_retention. A page may be short or empty although there are more.",
+    { "AUDIT", VERB_READS, "Shows the audit log, oldest first: each change of settings, tokens, recurrences and bulks, "
+                           "and each PAUSE, RESUME and REDRIVE. Entries are kept for audit_retention. A page may be "
+                           "short or empty although there are more.",
       "a map: entries (an array of maps: at_ms, tenant, user, client, address, verb, request, outcome, id) and cursor, "
       "for the next page; null when there are no more", "AUDIT FROM 2027-01-01T00:00:00Z TENANT *", run_audit, {
         { "from", ARG_MOMENT, INTO(struct audit_filter, from_ms), .help = "only entries of this moment or later" },

@@ -14,7 +14,7 @@ struct token_shown {
     int64_t expires_ms; /* -1: never */
     bool expired;
     struct str token; /* the token's text */
-    struct str note;  /* what the reader of a new token has to know */
+    struct str note;  /* a sentence for the reader of a new token */
 };
 
 /* clang-format off */

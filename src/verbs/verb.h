@@ -97,7 +97,7 @@ struct verb_host_stats {
     int64_t started_ms;           /* by the wall clock */
     const struct hist *fetch_us;  /* how long requests waited for jobs on disk */
     const struct hist *commit_us; /* from the start of a commit's write until it is durable */
-    uint64_t log_lost;            /* log lines that nobody read in time */
+    uint64_t log_lost;            /* log lines that were not read in time */
     uint64_t log_left_out;        /* log lines beyond log_rate */
     struct client_stats clients;
     uint64_t auth_failures;   /* wrong tokens that were shown */
@@ -107,7 +107,7 @@ struct verb_host_stats {
     uint64_t disk_free_bytes; /* free space of the data's file system */
     bool disk_low;            /* space is at its reserve, and new jobs are refused */
     uint64_t event_streams;   /* readers of /v1/events */
-    uint64_t streams_refused; /* those beyond a limit of their number */
+    uint64_t streams_refused; /* readers of /v1/events that were beyond a limit of their number */
     uint64_t events;          /* changes of jobs that listeners were told of */
     uint64_t events_missed;   /* events that the log and traces missed */
     uint64_t spans_exported;
@@ -199,14 +199,16 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
 /* The tenant that the call is about: the given one, or the default of the row. */
 struct str verb_tenant(const struct verb *v, const struct arg_value *args, uint32_t given);
 
-/* Whether a token of this role may call the verb; one that also shows things, perhaps only so. */
+/* Whether a token of this role may call the verb. A verb that also shows things (VERB_SHOWS) may be
+ * allowed for showing only. */
 bool verb_allows(const struct verb *v, enum role r);
 /* The roles that may call it: "admin, producer". Returns the length. */
 size_t verb_roles(const struct verb *v, char *ret, size_t size);
 /* Whether the caller's role may call the verb: 0, or NOPERM after an error reply. */
 int verb_admit(struct verb_call *call);
 /* Sets call->tenant to the tenant of the arguments, or else to that of a confined caller. NOPERM
- * after an error reply: a confined caller named another tenant, or a read-only one a setting. */
+ * after an error reply: a confined caller named another tenant, or a read-only caller named a
+ * setting. */
 int verb_scope(struct verb_call *call);
 
 /* "SCHEDULE queue payload [IN duration | …]": from the row. */
@@ -220,7 +222,7 @@ int metrics_text(struct engine *e, struct partition *p, const struct verb_host *
  * call->cold. The handler has written nothing before. */
 void verb_error(struct verb_call *call, int err, const char *detail);
 
-/* Whether the call may change what the audit log is about. */
+/* Whether the call may make a change that needs an entry of the audit log. */
 bool verb_is_audited(const struct verb_call *call);
 /* Enters a call and its caller into the audit log. NOMEM. */
 int verb_audit(struct verb_call *call, struct str client, struct str address);

@@ -118,8 +118,8 @@ void verb_reply_leases(const struct engine *e, struct reply *r, struct job *cons
         reply_lease(e, r, jobs[i], &l);
 }
 
-/* How long a worker waits that got nothing: no longer than its token is valid. One that does not
- * want to wait does so for jobs on disk, which have to be loaded. */
+/* How long a worker that got nothing waits: no longer than its token is valid. A worker that did
+ * not ask to wait waits LOAD_WAIT_MS if due jobs are still to be loaded from disk. */
 static int64_t wait_of(const struct verb_call *c, const struct lease_request *r)
 {
     int64_t wait_ms = arg_number(&c->args[LEASE_WAIT], 0);
@@ -162,7 +162,7 @@ void run_lease(struct verb_call *c)
         if (n == 0)
             return;
         if (arg_number(&a[LEASE_WAIT], 0) == 0)
-            n = 0; /* it did not ask to wait */
+            n = 0; /* an error of a wait that the worker did not ask for */
     }
     if (!verb_failed(c, n))
         verb_reply_leases(c->engine, c->reply, jobs, (size_t)n);

@@ -319,6 +319,16 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "quiet: measures a short time, so no other test runs beside it")
 
 
+# The files that take longest begin first, so that no worker has one of them left when the others are done.
+LONGEST = ("test_cold.py", "test_torture.py", "test_missing.py", "test_golden.py", "test_kill.py", "test_retain.py",
+           "test_recur.py", "test_disk.py", "test_push.py", "test_tls.py", "test_damage.py", "test_openapi_tools.py")
+
+
+def pytest_collection_modifyitems(items):
+    rank = {name: i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
     """No test hangs: the alarm interrupts whatever it waits for."""

@@ -352,6 +352,22 @@ def drain(w, queue, total, timeout=60):
 
 
 @pytest.mark.limit(180)
+def test_the_oldest_of_a_backlog_come_first_after_a_kill(make_server):
+    total = 20_000
+    server = make_server(memory=MEMORY)
+    start = now_ms() - DAY
+    with server.wire(timeout=60) as w:  # the first of them are in memory, the others on disk
+        for first in range(0, total, 5000):
+            w.exchange(b"".join(encode("SCHEDULE", "q", str(i).zfill(700), "AT", start + i)
+                                for i in range(first, first + 5000)), 5000, timeout=60)
+        wait_for(lambda: stats(w)["cold_jobs"] > total // 4, timeout=60, what="jobs have gone to disk")
+    server.kill()
+    server.start(timeout=60)
+    with server.wire(timeout=60) as w:
+        assert [int(payload) for payload in drain(w, "q", total, timeout=120)] == list(range(total))
+
+
+@pytest.mark.limit(180)
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_backlog_beyond_memory_is_delivered_once_and_in_order(make_server, killed):
     total = 150_000

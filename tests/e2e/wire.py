@@ -31,12 +31,24 @@ class _More(Exception):
     pass
 
 
+STRING, NUMBER, MAP = b"$:%"
+MANY = b"*~>%"
+ONE = {
+    ord("+"): bytes.decode,
+    ord("-"): lambda rest: Refused(rest.decode("utf-8", "replace")),
+    ord("_"): lambda rest: None,
+    ord("#"): lambda rest: rest == b"t",
+    ord(","): float,
+}
+
+
 class Wire:
     def __init__(self, port, proto=2, timeout=30.0):
         self.sock = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buf = b""
-        self.pos = 0
+        self.start = self.pos = 0  # where the reply begins that is read, and how far it was read
+        self.outer = []  # what the next value is in: values so far, how many there will be, kind
         if proto == 3:
             self.call("HELLO", 3)
 
@@ -49,61 +61,64 @@ class Wire:
     def close(self):
         self.sock.close()
 
-    # Reading: a reply is parsed from the start again when more bytes come, from a known position.
-
-    def _line(self):
-        end = self.buf.find(b"\r\n", self.pos)
-        if end < 0:
-            raise _More
-        line = self.buf[self.pos:end]
-        self.pos = end + 2
-        return line
-
-    def _value(self):
-        line = self._line()
-        kind, rest = line[:1], line[1:]
-        if kind == b"$":
-            size = int(rest)
-            if size < 0:
-                return None
-            if len(self.buf) < self.pos + size + 2:
-                raise _More
-            data = self.buf[self.pos:self.pos + size]
-            self.pos += size + 2
-            return data.decode("utf-8", "surrogateescape")
-        if kind == b":":
-            return int(rest)
-        if kind == b"+":
-            return rest.decode()
-        if kind == b"-":
-            return Refused(rest.decode("utf-8", "replace"))
-        if kind in b"*~>":
-            return None if rest == b"-1" else [self._value() for _ in range(int(rest))]
-        if kind == b"%":
-            return {self._value(): self._value() for _ in range(int(rest))}
-        if kind == b"_":
-            return None
-        if kind == b"#":
-            return rest == b"t"
-        if kind == b",":
-            return float(rest)
-        raise AssertionError(f"not RESP: {line[:100]!r}")
+    # Reading. Millions of values come in a run of the tests, so this is written for speed: one loop, no recursion, and
+    # what was read of a reply is kept until more bytes come.
 
     def _take(self):
         """One whole reply out of the buffer, or _More."""
-        start = self.pos
-        try:
-            return self._value()
-        except _More:
-            self.pos = start
-            raise
+        buf, pos, outer = self.buf, self.pos, self.outer
+        find, size = buf.find, len(buf)
+        if not outer:
+            self.start = pos
+        while True:
+            end = find(b"\r\n", pos)
+            if end < 0:
+                break
+            kind = buf[pos]
+            if kind == STRING:
+                length = int(buf[pos + 1:end])
+                if length < 0:
+                    value, pos = None, end + 2
+                else:
+                    start = end + 2
+                    end = start + length
+                    if end + 2 > size:
+                        break
+                    value, pos = buf[start:end].decode("utf-8", "surrogateescape"), end + 2
+            elif kind == NUMBER:
+                value, pos = int(buf[pos + 1:end]), end + 2
+            elif kind in MANY:
+                count = int(buf[pos + 1:end])
+                pos = end + 2
+                if count > 0:
+                    outer.append(([], 2 * count if kind == MAP else count, kind))
+                    continue
+                value = None if count < 0 else {} if kind == MAP else []
+            elif kind in ONE:
+                value, pos = ONE[kind](buf[pos + 1:end]), end + 2
+            else:
+                raise AssertionError(f"not RESP: {buf[pos:end][:100]!r}")
+            # The value may be the last one of what it is in, and that of what that is in.
+            while outer:
+                values, count, kind = outer[-1]
+                values.append(value)
+                if len(values) < count:
+                    break
+                value = dict(zip(values[::2], values[1::2])) if kind == MAP else values
+                outer.pop()
+            else:
+                self.pos = pos
+                return value
+        self.pos = pos
+        raise _More
 
     def _fill(self):
         data = self.sock.recv(1 << 18)
         if not data:
             raise Closed("the server closed the connection")
-        self.buf = self.buf[self.pos:] + data
-        self.pos = 0
+        self.buf = self.buf[self.start:] + data
+        self.pos -= self.start
+        self.start = 0
 
     def recv(self):
         while True:

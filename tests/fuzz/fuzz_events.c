@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a reader of events may send, a filter in a query and the id of an event, and a job's
- * traceparent: refused with a reason, or taken for what it says. */
+/* A reader of events may send a filter in a query and the id of an event, and a job may have a
+ * traceparent. Each is refused with a reason, or taken for what it says. */
 #include "fuzz.h"
 
 #include "base/error.h"

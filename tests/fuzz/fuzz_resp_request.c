@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream of requests gives the same whether it comes whole or in pieces, and nothing is decided
- * before the place says so. Looking on from a place finds the same as reading from the beginning. A
- * request written as an array reads back as the same. The first byte seeds how the stream is cut.
+ * A stream of requests gives equal requests whether it comes whole or in pieces, and nothing is
+ * decided before the place says so. Looking on from a place finds what reading from the beginning
+ * finds. A request that is written as an array reads back as an equal request. The first byte seeds
+ * how the stream is cut.
  */
 #include "fuzz.h"
 
@@ -52,8 +53,8 @@ static bool look_exact(struct resp_place *place, struct str in)
     return whole;
 }
 
-/* As a connection does, with pieces of 1 to 16 bytes; it reads again even where a connection would
- * look on. */
+/* Reads as a connection does, in pieces of 1 to 16 bytes. It reads again even where a connection
+ * would look on. */
 static void read_pieces(struct str in, uint32_t seed, struct buf *log)
 {
     struct resp_request r = { 0 };

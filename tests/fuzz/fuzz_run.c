@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs: any bytes as the elements of a run are refused or read without harm; keys rise, and what a
- * cursor has given without complaint to the end is found by its key as well. */
+/* Any bytes as the elements of a run are refused or read without harm. Keys rise. If a cursor reads
+ * a run to its end without an error, each of its entries is found by its key as well. */
 #include "fuzz.h"
 #include "run/run.h"
 #include "store/memory.h"

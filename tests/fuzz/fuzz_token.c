@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whatever is given as user and password (two lines) or as a sealed cursor is nobody's and none of
- * ours, but for the one that is; base64 that is read is written the same.
+ * Any user and password (two lines) but the right ones belong to no token, and any sealed cursor
+ * but a real one is refused. Base64 that is read is written back as equal bytes.
  */
 #include "fuzz.h"
 

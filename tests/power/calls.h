@@ -40,8 +40,8 @@ struct call {
     enum call_kind kind;
     const char *path; /* where there is one */
     size_t len;       /* of reads and writes; may be shortened */
-    int errnum;       /* set by the watcher: the call fails with this, */
-    bool partly;      /* a write after it has taken its first `len` bytes */
+    int errnum;       /* set by the watcher: the call fails with this error */
+    bool partly;      /* a write fails after it has taken its first `len` bytes */
 };
 
 /* `done` false: before the call. True: after it, when it has succeeded. */

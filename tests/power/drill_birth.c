@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The birth of a data directory: the process that makes it is killed at each of its calls, and the
- * power goes at each call of the one that comes after it, which writes a first element. Each disk
- * that this leaves must open, with the element if it was acknowledged.
+ * The birth of a data directory. The process that makes it is killed at each of its calls. A second
+ * process writes a first element, and the power goes at each of its calls. Each disk that this
+ * leaves must open, with the element if it was acknowledged.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -21,8 +21,8 @@
 #define JOBS_MAX    4000
 #define AIMED       2500 /* calls at which states are taken: so many there are, or some more */
 #define QUEUE_MAX   4
-#define SAMPLE      120 /* jobs looked up in a state, */
-#define SAMPLE_LAST 60  /* and of those that were acknowledged last */
+#define SAMPLE      120 /* jobs that are looked up in a state */
+#define SAMPLE_LAST 60  /* jobs that were acknowledged last and are looked up, too */
 #define HOUR        INT64_C(3600000)
 
 /* What was asked for, and which record says so. */

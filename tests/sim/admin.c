@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody changes settings. */
+/* Steps in which an admin changes settings. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -137,8 +137,8 @@ static void tenant_set(struct world *w, unsigned t, const struct tenant_settings
     world_answer(w, "TENANT");
 }
 
-/* Mostly a limit that bites soon. Where there are recurrences, it is far away: the model does not
- * know which occurrences have room. */
+/* Mostly a limit that is soon reached. Where there are recurrences, the limit is far away, because
+ * the model does not know which occurrences have room. */
 static int64_t random_bytes(struct world *w, unsigned t)
 {
     int64_t kept = (int64_t)bytes_kept(w, t);
@@ -148,7 +148,8 @@ static int64_t random_bytes(struct world *w, unsigned t)
     return 1 + (rng_chance(&w->rng, 30) ? kept / 2 : kept) + rng_between(&w->rng, 0, 20000);
 }
 
-/* A limit of a few jobs, where the model does not count on what is given: see leasing_queues. */
+/* A limit of a few jobs. The model then does not expect that the tenant is given more: see
+ * leasing_queues. */
 static int64_t random_leased(struct world *w)
 {
     if (!w->cold || rng_chance(&w->rng, 50))

@@ -9,17 +9,17 @@
 
 #include "sim/steps.h"
 
-#define TRIMMED 63 /* at least, where there are many more than audit_max in memory */
-#define PARTS   16 /* a merge may drop one of so many parts of audit_max beside the excess */
+#define TRIMMED 63 /* entries that go at least, where many more than audit_max are in memory */
+#define PARTS   16 /* a merge may drop the excess and one part in 16 of audit_max */
 
 struct audit_seen {
     const struct model *m;
     uint64_t count;
-    uint64_t others;          /* of these, entries that were made before */
-    bool there[MODEL_AUDITS]; /* of the last entries that were made, by number */
+    uint64_t others;          /* shown entries that are older than the last MODEL_AUDITS */
+    bool there[MODEL_AUDITS]; /* which of the last MODEL_AUDITS entries were shown, by number */
 };
 
-/* Whether its time may be over: clocks are set back, too. */
+/* Whether the time of an entry may be over, by the latest moment that the clock ever showed. */
 static bool audit_is_over(const struct world *w, uint64_t n)
 {
     return w->model.audit_at_ms[n % MODEL_AUDITS] + AUDIT_KEEP_MS <= w->wall_high_ms;
@@ -45,8 +45,9 @@ static int audit_note(void *arg, const struct audit_entry *a)
     return 0;
 }
 
-/* An entry that is gone was older than all that are there, by number or by moment: a clock that is
- * set back leaves it open which. It may also bring back entries whose time was over. */
+/* An entry that is gone was older than all that are there, by number or by moment. After a clock
+ * was set back, either order is right. Such a clock may also bring back entries whose time was
+ * over. */
 static void judge_order(const struct world *w, const struct audit_seen *s)
 {
     const struct model *m = s->m;
@@ -62,9 +63,9 @@ static void judge_order(const struct world *w, const struct audit_seen *s)
     }
 }
 
-/* An entry that is gone before its time made room for others: when it went, there were as many as
- * may be that were younger, by number or by moment, or whose time was over and that counted until a
- * merge. */
+/* An entry that is gone before its time made room for others. When it went, there were as many
+ * other entries as there may be. These were younger by number or by moment, or their time was over,
+ * and they counted until a merge. */
 static void judge_gone(const struct world *w, const struct audit_seen *s)
 {
     const struct model *m = s->m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody schedules several jobs in one request. */
+/* Steps in which a producer schedules several jobs in one request. */
 #include <inttypes.h>
 
 #include "sim/schedule.h"
@@ -10,7 +10,7 @@ struct items {
     struct schedule_result results[BATCH_ITEMS];
 };
 
-/* So does whoever has its key, as long as the batch lasts. */
+/* The job that has the key of an item comes to memory, too: see spec_note. */
 static void note_holder(struct world *w, const struct model_spec *s)
 {
     struct model_job *job = s->key ? model_find_key(&w->model, s->queue, s->key) : NULL;
@@ -30,7 +30,7 @@ static void items_of(struct world *w, const struct request *r, struct items *ret
     }
 }
 
-/* Whoever holds a key once more by a clock that was set back, where the engine says so. */
+/* Notes the job that holds a key once more, after the clock was set back, if the engine says so. */
 static void hold_again(struct world *w, const struct model_spec *s)
 {
     struct look look = { .partition = w->partition };
@@ -138,6 +138,9 @@ static bool batch_each(struct world *w, const struct request *r)
         trace_note("BATCH each of %zu: COLD", r->batch_count);
         return false;
     }
+    /* Holders of keys that came to memory for any of the items may have expired by that. */
+    for (size_t i = 0; i < r->batch_count; i++)
+        spec_adopt(w, &r->batch[i]);
     w->model.replaying = true; /* what is late already expires when the time is looked at */
     for (size_t i = 0; i < r->batch_count; i++) {
         bytes_note(w);

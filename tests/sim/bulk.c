@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Somebody changes many jobs at once. The engine does that in slices of its own work; after each
- * the model looks at which jobs were changed, and does the same to them by the rules of single
- * requests. So what a bulk did to a job that it should not have touched is a difference like any
- * other. At its end the counts must be true, and no job may be left that matched all the time.
+ * An admin changes many jobs at once. The engine does that in slices of its own work. After each
+ * slice the model looks which jobs were changed, and changes them by the rules of single requests.
+ * So a change of a job that the bulk should not have touched is a difference like any other. At the
+ * end the counts must be true, and no job may be left that matched all the time.
  */
 #include "engine/bulk.h"
 
@@ -166,8 +166,8 @@ static bool is_vague(const struct world *w, const struct model_bulk *b)
     return w->model.set_back && (b->states & both) != 0 && (b->states & both) != both;
 }
 
-/* Jobs that match now, and did when it was asked for: a job that has run out of time since then
- * did not. */
+/* Counts the jobs that match now and matched when the bulk was asked for. A job that has run out of
+ * time since then did not match. */
 static size_t left(const struct world *w, const struct model_bulk *b, bool keyless)
 {
     size_t n = 0;

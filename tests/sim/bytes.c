@@ -8,8 +8,8 @@
 #include "sim/judge.h"
 #include "sim/schedule.h"
 
-/* More than a job takes that ends at once, besides its bytes; and than a job that waits adds to
- * those that it waits for. */
+/* ENDED_BYTES is more than the end of a job adds to its bytes. WAIT_BYTES is more than a job that
+ * waits adds to each job that it waits for. */
 #define ENDED_BYTES 400
 #define WAIT_BYTES  24
 

@@ -20,14 +20,14 @@
 #define TICK_MS       100
 #define SEGMENT_BYTES (32u << 10)
 #define SLEEPERS      200
-#define NAMES         5000  /* of queues, */
-#define NAMES_KEPT    1100  /* of which this many may be remembered when they are of no use */
+#define NAMES         5000  /* names of queues */
+#define NAMES_KEPT    1100  /* idle queues that may be remembered */
 #define HERD          50000 /* more than the engine fires at once */
 #define RESTART_TICKS 60000
 #define LEASED_MAX    64
 #define CROWD         3000         /* tenants of one kind */
-#define CROWD_JOBS    4            /* of each */
-#define CHURN_MEMORY  (256u << 10) /* for a second time, with most on disk */
+#define CROWD_JOBS    4            /* jobs of each of these tenants */
+#define CHURN_MEMORY  (256u << 10) /* memory of a second run, with most jobs on disk */
 
 struct churn {
     struct rng rng;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SEEDS_FOR_COVER 500  /* a run of this many must have seen everything, */
-#define SEEDS_FOR_RARE  5000 /* and of this many what is rare, too */
+#define SEEDS_FOR_COVER 500  /* a run of this many seeds must meet every usual event */
+#define SEEDS_FOR_RARE  5000 /* a run of this many seeds must meet every rare event, too */
 
 static uint64_t events[EVENT_COUNT];
 static uint64_t crashes[FAULT_POINT_COUNT];

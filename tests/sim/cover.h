@@ -170,8 +170,8 @@ enum event {
 void cover_event(enum event e);
 void cover_fault(enum fault_point point, enum fault_action action);
 
-/* What is done off the engine's thread, by the name of the chore: that it ended, that a fault came
- * while it ran, and that a crash came after it had begun or after it had run. */
+/* Events of chores, which run off the engine's thread. A chore ended, a fault came while it ran, or
+ * a crash came after it had begun or after it had run. */
 enum moment { MOMENT_ENDED, MOMENT_CRASHED, MOMENT_FAILED, MOMENT_BEGUN, MOMENT_RAN, MOMENTS };
 
 #define DOING_FETCH "looking something up"

@@ -2,6 +2,7 @@
 /* Jobs that are given out: whether it may be these, and whether it must be more. */
 #include <inttypes.h>
 
+#include "sim/labels.h"
 #include "sim/steps.h"
 
 /* More than a leased job takes besides its texts, and an attempt in its history. */
@@ -10,8 +11,8 @@
 
 #define EVERY_TENANT ((1u << MODEL_TENANTS) - 1)
 
-/* Jobs that pass all gates are in the order of time, whatever their priority: one is before others
- * only as the first of them, and then by its rank. */
+/* Jobs that pass all gates are in the order of time, whatever their priority. Only the first of
+ * them is compared with other jobs, by its rank. */
 static bool is_before(const struct model *m, const struct model_job *passing,
                       const struct model_job *job)
 {
@@ -27,8 +28,8 @@ static bool is_before(const struct model *m, const struct model_job *passing,
     return true;
 }
 
-/* A job that was ready before the clock was set back keeps its place, whatever its time; until it
- * is passed over, which may be in this step. */
+/* A job that was ready before the clock was set back keeps its place, whatever its time. It loses
+ * the place when it is passed over, which may be in this step. */
 static bool keeps_place(const struct model *m, const struct model_job *job)
 {
     return job->ahead && (job->state == JOB_READY || job->moved == m->steps);
@@ -49,9 +50,9 @@ static void check_rank(const struct model *m, const struct model_job *job)
     }
 }
 
-/* Where jobs are on disk one may overtake another of its class by the lookahead, and by as long as
- * loading was held up: what was in its place and due when everything was calm is not overtaken by
- * what came to its place after that. */
+/* Where jobs are on disk, a job may overtake another of its class by the lookahead, and by the time
+ * that loading was held up. But a job that was in its place and due when everything was calm is not
+ * overtaken by jobs that came later. */
 static void check_class(const struct world *w, const struct model_job *job)
 {
     const struct model *m = &w->model;
@@ -149,18 +150,31 @@ static void leased(struct world *w, const struct wait *request, const struct job
                job->id.seq, job->queue, job->attempt, job->token, job->until_ms);
 }
 
-/* At most, what a job takes that runs. */
+static size_t label_bytes(uint32_t number)
+{
+    struct labels l;
+    size_t bytes = 0;
+
+    labels_make(number, &l);
+    for (size_t i = 0; i < l.tag_count; i++)
+        bytes += l.tags[i].len;
+    for (size_t i = 0; i < l.meta_count; i++)
+        bytes += l.meta[i].name.len + l.meta[i].value.len;
+    return bytes;
+}
+
+/* The most memory that a leased job takes. */
 static uint64_t leased_bytes(const struct model_job *job)
 {
     char text[TEXT_MAX];
 
     return LEASED_BYTES + 2 * text_make(TEXT_PAYLOAD, job->payload, text).len +
-           text_make(TEXT_PAYLOAD, job->next_payload, text).len + ERROR_MAX_BYTES +
-           job->history_count * ATTEMPT_BYTES;
+           2 * label_bytes(job->labels) + text_make(TEXT_PAYLOAD, job->next_payload, text).len +
+           ERROR_MAX_BYTES + job->history_count * ATTEMPT_BYTES;
 }
 
-/* A tenant that has max_leased bytes is given no more: it had less before the last of these jobs.
- */
+/* A tenant that has max_leased bytes is given no further job. So before the last of these jobs it
+ * had less. */
 static void check_leased(const struct world *w, struct job *const *jobs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -234,10 +248,10 @@ void world_advance(struct world *w)
         deliver(w, owner, NULL, 0);
 }
 
-/* Jobs that run must stay in memory. A tenant is given no more when its own take as much of a half
- * as they leave, and nobody is when all take nine sixteenths; what a tenant has beyond the largest
- * share is not in the way of others. A tenant at its max_leased is given no more, either. The
- * queues of tenants that must be given more. */
+/* The queues of tenants that must be given more jobs. Leased jobs stay in memory. A tenant gets no
+ * more when its leased jobs take as much of half the memory as all leave. No tenant gets more when
+ * all take nine sixteenths. The bytes of a tenant beyond the largest share do not count for others.
+ * A tenant at its max_leased gets no more, either. */
 static unsigned leasing_queues(const struct world *w)
 {
     uint64_t bytes[MODEL_TENANTS] = { 0 }, all = 0, half = w->options.memory_bytes / 2;
@@ -260,8 +274,8 @@ static unsigned leasing_queues(const struct world *w)
     return queues;
 }
 
-/* Nor those that keep their ordering keys: a tenant takes no others while its own have more than
- * they leave of an eighth. The tenants that must be given new keys. */
+/* The tenants that must be given new ordering keys. Jobs that own their ordering keys stay in
+ * memory. A tenant gets no new keys while such jobs of it take more than all leave of an eighth. */
 static unsigned fresh_tenants(const struct world *w)
 {
     uint64_t bytes[MODEL_TENANTS] = { 0 }, all = 0;
@@ -302,7 +316,7 @@ size_t world_owed(const struct world *w, unsigned queues, size_t count)
     return n < count ? n : count;
 }
 
-/* The engine wakes when a rate allows the next one for somebody who waits, or slow start does. */
+/* The engine wakes when a rate, or slow start, allows the next job for a worker that waits. */
 static void check_rates(struct world *w)
 {
     int64_t wall, mono, moment = INT64_MAX;

@@ -235,8 +235,8 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
             job = NULL;
         if (!err && !job && model_may_hold(m, q, k, id))
             continue;
-        if (err == BELFRY_NOTFOUND && job && job->telling && job->hold_ms <= m->latest_ms)
-            continue; /* it was told of, and then its hold was over */
+        if (err == BELFRY_NOTFOUND && job && job->held && !model_surely_holds(m, job))
+            continue;
         if (err != (job ? 0 : BELFRY_NOTFOUND) || (job && id.seq != job->id.seq)) {
             snprintf(ret, JUDGE_TEXT, "key k%u of q%u: job %" PRIu64 ", expected %" PRIu64, k, q,
                      err ? 0 : id.seq, job ? job->id.seq : 0);
@@ -260,8 +260,8 @@ static bool same_settings(const struct model_queue *q, const struct queue_settin
            same_rate(&q->rate, &s->rate);
 }
 
-/* When history goes for want of room nobody can tell; else none does. `fewer`: what was counted
- * before may have been forgotten. */
+/* Where history may go for want of room, the model cannot tell how much goes. Elsewhere none goes.
+ * `fewer`: the counts of a forgotten tenant may be missing. */
 static bool same_counters(const struct model *m, const struct counters *expected,
                           const struct counters *c, bool fewer)
 {

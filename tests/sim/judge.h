@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the engine with the model. A difference is described in a buffer or fails the run. What
- * is on disk is fetched, so there must be no faults meanwhile.
+ * Compares the engine with the model. A difference is described in a buffer or fails the run. The
+ * judge fetches jobs that are on disk, so there must be no faults meanwhile.
  *
- * Where jobs are on disk some things are looser: a job in a backlog counts as ready up to the
- * lookahead early; ended jobs whose time is over are counted until their run is dropped; and when
- * the clock was set back, a job on disk is as old as the clock says, one in memory stays ready.
+ * Where jobs are on disk, the judge allows more. A job in a backlog may count as ready early, by
+ * the lookahead at most. Ended jobs whose time is over are counted until their run is dropped. When
+ * the clock was set back, the clock decides whether a job on disk is ready, while a job in memory
+ * stays ready.
  */
 #ifndef SIM_JUDGE_H
 #define SIM_JUDGE_H
@@ -19,10 +20,11 @@
  * False with a sentence in `ret` if not. */
 bool judge_adopt(struct partition *p, struct model *m, char ret[JUDGE_TEXT]);
 
-/* The same for jobs that were to be given out in quiet hours, or too late. It may read the disk. */
+/* As judge_adopt, for jobs that were to be given out in quiet hours, or too late. It may read the
+ * disk. */
 bool judge_adopt_met(struct partition *p, struct model *m, char ret[JUDGE_TEXT]);
 
-/* The same for ended jobs that the engine was free to forget: all of them, or one. */
+/* As judge_adopt, for ended jobs that the engine was free to forget: all of them, or one. */
 void judge_adopt_forgotten(struct partition *p, struct model *m);
 void judge_adopt_job(struct partition *p, struct model *m, struct job_id id);
 
@@ -41,7 +43,7 @@ bool judge_bytes_of(const struct model_job *job, const struct job_view *v, char 
 /* Whether the bytes that are kept of each tenant are those of its jobs and recurrences. */
 bool judge_bytes(struct partition *p, const struct model *m, const struct listed *listed,
                  char ret[JUDGE_TEXT]);
-/* At most, what a job counts for: judge_history.c. */
+/* The most bytes that a job counts for: judge_history.c. */
 uint64_t judge_most_bytes(const struct model_job *job);
 
 /* True if every job, every key and every count is as the model says. */

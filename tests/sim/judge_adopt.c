@@ -49,9 +49,9 @@ void judge_adopt_forgotten(struct partition *p, struct model *m)
             i++;
 }
 
-/* Where jobs are on disk the engine finds out that one has expired when it comes to memory: that is
- * when it ends. The engine may have forgotten it at once. Then GET asks the disk, so the disk is
- * read. True if it has ended. */
+/* A job on disk ends by expiry when it comes to memory, because the engine finds out only then. The
+ * engine may forget the job at once. Then GET asks the disk, so this function reads the disk. True:
+ * the job has ended. */
 static bool adopt_expired(struct partition *p, struct model *m, struct model_job *job)
 {
     struct look look = { .partition = p };

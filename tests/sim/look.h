@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at a partition as the judge does: what is on disk is fetched at once, with the engine's
- * thread waiting for it. No faults should be on while somebody looks. */
+ * thread waiting for it. No faults should be on during a look. */
 #ifndef SIM_LOOK_H
 #define SIM_LOOK_H
 

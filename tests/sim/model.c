@@ -191,14 +191,22 @@ static void set_time(struct model *m, int64_t wall_ms)
         m->latest_ms = wall_ms;
 }
 
+bool model_surely_holds(const struct model *m, const struct model_job *job)
+{
+    bool lapses = m->cold || job->telling || job->lapsed;
+
+    return job->held && !(lapses && job->hold_ms <= m->latest_ms);
+}
+
 bool model_may_forget(const struct model *m, const struct model_job *job)
 {
     int64_t until = job->hold_ms > job->keep_ms ? job->hold_ms : job->keep_ms;
 
     bool gives_way = m->forgetful || m->bytes_bite >> tenants_of(job->queue) & 1;
 
-    return model_ended(job) && ((gives_way && job->state != JOB_DEAD && !job->held) ||
-                                ((m->cold || job->telling) && until <= m->latest_ms));
+    return model_ended(job) &&
+           ((gives_way && job->state != JOB_DEAD && !model_surely_holds(m, job)) ||
+            ((m->cold || job->telling) && until <= m->latest_ms));
 }
 
 const struct model_job *model_ghost(const struct model *m, struct job_id id)
@@ -245,7 +253,7 @@ void model_unhold(struct model *m, unsigned queue, uint32_t key)
 {
     struct model_job *job = model_find_key(m, queue, key);
 
-    if (job && job->held && (m->cold || job->telling) && job->hold_ms <= m->latest_ms)
+    if (job && job->held && !model_surely_holds(m, job))
         job->held = false;
 }
 
@@ -283,8 +291,8 @@ static bool needs_grace(const struct model *m, const struct model_job *job)
     return !job->graced && lease_left(m, job) < LEASE_GRACE_MS;
 }
 
-/* A lease goes on to its recorded end, and the first start after its worker's last word gives it
- * ten seconds at least; if the clock was set back, no longer than it was given for. */
+/* A lease goes on to its recorded end. The first start after its worker's last word gives it ten
+ * seconds at least. If the clock was set back, a lease lasts no longer than it was given for. */
 static void restart_lease(const struct model *m, struct model_job *job)
 {
     int64_t left = needs_grace(m, job) ? LEASE_GRACE_MS : lease_left(m, job);

@@ -2,8 +2,8 @@
 /*
  * What users are promised, as naively as possible: plain arrays that are searched from end to end,
  * no code of the engine. A request to the model answers what the engine must answer. Where the
- * engine may choose (ids, tokens, the jitter of a retry, which of several equal jobs) the model
- * leaves a gap that the judge fills with the engine's choice after checking that it is allowed.
+ * engine may choose, the model leaves a gap: ids, tokens, the jitter of a retry, which of several
+ * equal jobs. The judge checks that the engine's choice is allowed, and fills the gap with it.
  *
  * A model can be copied, so the simulator keeps one for every commit that a crash may go back to.
  */
@@ -16,7 +16,7 @@
 #include "sim/tenants.h"
 
 #define MODEL_KEYS        6          /* keys are 1 .. MODEL_KEYS; 0: none */
-#define MODEL_ORDERS      3          /* likewise ordering keys */
+#define MODEL_ORDERS      3          /* ordering keys are 1 .. MODEL_ORDERS; 0: none */
 #define MODEL_AFTERS      4          /* jobs that one waits for, at most */
 #define MODEL_RECURRENCES 4          /* the tenant of each is fixed: see recurrence_tenant */
 #define ERROR_OF_ENGINE   UINT32_MAX /* a text that the engine chose */
@@ -34,7 +34,7 @@ struct model_attempt {
 /* A job that another waits for. */
 struct model_parent {
     struct job_id id;
-    bool ended; /* and the engine has not told it yet */
+    bool ended; /* the parent has ended, and the engine has not told the job yet */
     bool done;
 };
 
@@ -61,6 +61,7 @@ struct model_job {
     int64_t nominal_ms;
     unsigned listeners; /* who wait for it, or did */
     bool telling;       /* it has ended, and the engine may not have told them yet */
+    bool lapsed;        /* the hold of its key was over while it told them */
 
     enum job_state state;
     int64_t created_ms;
@@ -79,8 +80,8 @@ struct model_job {
     unsigned dues;      /* how often its due time changed */
     uint64_t moved;     /* model.steps when it last changed its state or place */
     uint64_t placed;    /* model.steps when it last changed, but for what time does */
-    int64_t calm_ms;    /* model.calm_ms then, */
-    uint64_t calm_step; /* and model.calm_step */
+    int64_t calm_ms;    /* model.calm_ms at the step `placed` */
+    uint64_t calm_step; /* model.calm_step at the step `placed` */
 
     uint64_t token;
     int64_t start_ms;
@@ -110,13 +111,13 @@ struct model_job {
 /* An occurrence that has not ended, or has and may be put back. */
 struct model_occurrence {
     struct job_id id;
-    bool ended; /* and the engine has not told the recurrence yet */
+    bool ended; /* it has ended, and the engine has not told the recurrence yet */
     enum job_state state;
     int64_t ended_ms;
     enum ledger_outcome told; /* what the recurrence knows */
 };
 
-/* What somebody says of a recurrence. */
+/* A request for a recurrence. */
 struct model_recur {
     bool daily;        /* by clocks in Berlin: see model_rule.c */
     int64_t period_ms; /* a number of days if it is daily */
@@ -136,7 +137,7 @@ struct model_recur {
 #define MODEL_OCCURRENCES 160
 #define MODEL_LEDGER      100
 
-/* What became of a nominal time, or of several in a row that were skipped for the same reason. */
+/* The outcome of a nominal time, or of several in a row that were skipped for one reason. */
 struct model_entry {
     enum ledger_outcome outcome;
     int64_t nominal_ms;
@@ -182,7 +183,7 @@ struct model_queue {
     int64_t max_running;
     struct rate rate;
     struct counters counters; /* since the engine was made */
-    bool passed_over;         /* REDRIVE met taken keys since then: those jobs come last */
+    bool passed_over;         /* REDRIVE has met taken keys; jobs with such keys come last */
 };
 
 /* What a bulk is about, and how far it is: what the engine said last, and what was seen to change.
@@ -199,11 +200,11 @@ struct model_bulk {
     int64_t to_ms;
     int64_t due_ms;
     uint64_t token;     /* leases behind this one came after it */
-    uint64_t started;   /* model.steps, */
-    uint64_t facts;     /* model.changes, */
-    uint64_t picks;     /* model.leases, */
-    uint64_t movements; /* world.movements, */
-    int64_t asked_ms;   /* and the time then */
+    uint64_t started;   /* model.steps when the bulk was asked for */
+    uint64_t facts;     /* model.changes when the bulk was asked for */
+    uint64_t picks;     /* model.leases when the bulk was asked for */
+    uint64_t movements; /* world.movements when the bulk was asked for */
+    int64_t asked_ms;   /* the time when the bulk was asked for */
     uint64_t said[5];   /* looked, matched, changed, skipped, walks */
     uint64_t changed;
     uint64_t unsure; /* may have been deleted or forgotten */
@@ -238,20 +239,20 @@ struct model {
     bool replaying;         /* nothing expires yet: that is when the engine looks at the time */
     bool cold;              /* jobs may be on disk */
     unsigned bytes_bite;    /* tenants, as bits, whose history may have to give way: max_bytes */
-    bool forgetful;         /* what is done or cancelled may be forgotten before its time */
-    uint64_t history_bytes; /* ... where a queue has more of that than this; 0: there is room */
-    bool set_back;          /* the clock was, at some time */
-    int64_t latest_ms;      /* what it ever was */
+    bool forgetful;         /* done and cancelled jobs may be forgotten before their time */
+    uint64_t history_bytes; /* `forgetful` is for queues with more history; 0: there is room */
+    bool set_back;          /* the clock was set back at some time */
+    int64_t latest_ms;      /* the latest time that the clock ever showed */
     int64_t calm_ms; /* when everything was calm last, since the order could be told: INT64_MIN */
     uint64_t calm_step;
     uint64_t steps;                    /* of the simulation, set by it */
     uint64_t changes;                  /* facts so far, leases not counted */
     uint64_t leases;                   /* leases so far */
-    uint64_t seq_max;                  /* of all ids so far */
+    uint64_t seq_max;                  /* the largest sequence number so far */
     uint64_t audits;                   /* entries of the audit log that were made */
     int64_t audit_at_ms[MODEL_AUDITS]; /* moments of the last of them, by their numbers */
-    /* Those that were forgotten: a clock set back and a restart may show them once more. Not copied
-     * with the model. */
+    /* Forgotten jobs. A clock that is set back, and a restart, may show them once more. A copy of
+     * the model shares it. */
     struct model_graveyard *graveyard;
 };
 
@@ -329,10 +330,14 @@ void model_disturb(struct model *m, unsigned queue);
 void model_fire(struct model *m);
 /* All that is due is loaded, or in a backlog. */
 void model_calm(struct model *m);
+/* Whether an ended job holds its key whatever became of the clock. A hold that was over once may be
+ * gone: the server ends it when it looks at the job, which may be on disk, or after it has told
+ * other jobs. */
+bool model_surely_holds(const struct model *m, const struct model_job *job);
 /* Whether an ended job may be gone though its time is not over. */
 bool model_may_forget(const struct model *m, const struct model_job *job);
-/* A job that was forgotten but may show itself on disk, as its time is not over by a clock that was
- * set back; NULL if there is none. */
+/* A job that was forgotten but may show itself on disk, because its time is not over by a clock
+ * that was set back. NULL: there is none. */
 const struct model_job *model_ghost(const struct model *m, struct job_id id);
 /* Whether this job, on disk, may hold its key once more by a clock that was set back; and the
  * engine says that it does. */
@@ -343,9 +348,9 @@ void model_unhold(struct model *m, unsigned queue, uint32_t key);
 
 /* ---- Ordering keys: model_order.c ---- */
 
-/* Somebody whom this job must wait for, as both have the same; NULL if there is none. */
+/* A job that this job must wait for, because both have one ordering key; NULL: there is none. */
 const struct model_job *model_ahead(const struct model *m, const struct model_job *job);
-/* Ready, and waits for nobody. */
+/* Whether the job is ready and waits for no other job. */
 bool model_can_go(const struct model *m, const struct model_job *job);
 /* The clock was set back. */
 void model_rewind(struct model *m);
@@ -357,15 +362,16 @@ int model_after_check(const struct model *m, const struct model_spec *spec);
 void model_after_begin(struct model *m, const struct model_spec *spec);
 /* A job has ended: those who wait for it may be told. */
 void model_after_ended(struct model *m, const struct model_job *job);
-/* It was put back before they were. */
+/* The job was put back before its listeners were told. */
 void model_after_revived(struct model *m, struct model_job *job);
-/* The engine has told it of those that are not among these; false, with nothing changed, if of one
- * that it may not be told of. */
+/* The engine has told the job of all parents that are not in `left`. False, with nothing changed:
+ * it may not be told of one of them. */
 bool model_after_told(struct model *m, struct model_job *job, const struct job_id *left, size_t n);
-/* The same when it was cancelled for want of one. `left` NULL: it is gone. */
+/* As model_after_told, for a job that was cancelled because a parent was not done. `left` NULL: the
+ * job is gone. */
 bool model_after_cancelled(struct model *m, struct model_job *job, const struct job_id *left,
                            size_t n);
-/* The engine has nobody left to tell. */
+/* The engine has no listener left to tell. */
 void model_all_told(struct model *m);
 
 /* ---- Recurrences: model_recur.c ---- */
@@ -410,7 +416,7 @@ bool model_gives(const struct model *m, unsigned queue);
  * rate; monotonic. INT64_MAX: none is. */
 int64_t model_rate_moment(const struct model *m, unsigned queues);
 /* When one of these queues can give that has a job and is held back by nothing but slow start;
- * likewise. */
+ * monotonic. INT64_MAX: none is. */
 int64_t model_start_moment(const struct model *m, unsigned queues);
 /* Jobs of a tenant that have not ended, and those of them that are leased. */
 uint64_t model_pending(const struct model *m, unsigned tenant);

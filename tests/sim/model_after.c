@@ -167,6 +167,7 @@ void model_all_told(struct model *m)
             model_forget(m, i);
             continue;
         }
+        job->lapsed |= job->telling && job->hold_ms <= m->latest_ms;
         job->telling = false;
         i++;
     }

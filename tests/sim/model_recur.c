@@ -9,7 +9,7 @@
 #include "sim/model_job.h"
 
 #define LATE_MS  60000
-#define COUNTED  5000 /* of those that an edit passes over */
+#define COUNTED  5000 /* nominal times that an edit counts at most */
 #define OPEN_MAX 100
 
 unsigned recurrence_tenant(unsigned recurrence)

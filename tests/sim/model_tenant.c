@@ -7,8 +7,8 @@
 struct census {
     size_t ready[MODEL_QUEUES];
     size_t leased[MODEL_QUEUES];
-    size_t of_tenant[MODEL_TENANTS]; /* leased */
-    size_t all;                      /* likewise */
+    size_t of_tenant[MODEL_TENANTS]; /* leased jobs of each tenant */
+    size_t all;                      /* leased jobs of all tenants */
 };
 
 /* One that takes an ordering key must be given if its tenant may take one; but on disk those that a
@@ -209,7 +209,7 @@ void model_turns(struct model *m)
 
 /* While two tenants have something to give, neither is ahead of the other by more than a turn:
  * given / weight <= other's given / weight + 1. A turn that had begun before the weight was raised
- * may be shorter, and so is one in which it gave to somebody who named it. */
+ * may be shorter. So may a turn in which the tenant gave to a worker that named its queue. */
 int model_pass(struct model *m, unsigned queue, bool turn)
 {
     uint64_t mine = (uint64_t)m->tenants[tenants_of(queue)].weight;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody controls jobs. */
+/* Steps in which a producer controls jobs. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ static bool cancel_key(struct world *w, const struct request *r)
     else
         model_hold_again(&w->model, r->queue, r->key, id);
     const struct model_job *job = model_find_key(&w->model, r->queue, r->key);
-    if (job && model_is_over(&w->model, job)) /* on disk, so that nobody has noted it yet */
+    if (job && model_is_over(&w->model, job)) /* on disk, where the engine has not noted it yet */
         job = NULL;
     CHECK(err == (job ? 0 : BELFRY_NOTFOUND), "key %u of q%u: %s", r->key, r->queue,
           err ? error_name(err) : "ok");
@@ -129,7 +129,8 @@ static bool hand_over(struct world *w)
     return crashes == w->crashes;
 }
 
-/* Several at once: both jobs of a key may be in the batch that is being gathered. */
+/* Hands over several keys at once, so that both jobs of a key may be in the batch that is being
+ * gathered. */
 void step_hand_over(struct world *w)
 {
     for (int64_t n = rng_between(&w->rng, 1, 12); n > 0 && hand_over(w); n--)
@@ -146,8 +147,8 @@ static void read_pages(struct world *w, int most)
     }
 }
 
-/* In the middle of a LIST all jobs that one waits for are cancelled. It goes back to its time, and
- * to disk, behind the LIST. */
+/* In the middle of a LIST, all jobs that a job waits for are cancelled. The job goes back to its
+ * time, and to disk, behind the LIST. */
 void step_untie(struct world *w)
 {
     const struct model_job *job = model_find(&w->model, world_pick(w, 1u << JOB_WAITING));
@@ -206,7 +207,7 @@ void step_reschedule(struct world *w)
                         .execute = reschedule, .id = id, .ms = due, .scope = world_scope(w, id) });
 }
 
-/* Whoever has the key of this job: one that holds it once more, if the model knows none. */
+/* If the model knows no job that has the key of this job, notes the job that holds it once more. */
 static void hold_again(struct world *w, const struct model_job *job)
 {
     struct look look = { .partition = w->partition };
@@ -294,7 +295,8 @@ static int64_t redriven(struct world *w, unsigned q, int *n)
     return newest;
 }
 
-/* Jobs whose keys are taken, also by one that was just put back, go behind the others. */
+/* Dead jobs whose keys are taken go behind the others. A job that was just put back takes its key,
+ * too. */
 static void note_passed_over(struct model *m, unsigned q)
 {
     for (size_t i = 0; i < m->count; i++)

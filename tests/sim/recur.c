@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody has recurrences. */
+/* Steps in which a producer makes and changes recurrences. */
 #include <inttypes.h>
 #include <stdio.h>
 

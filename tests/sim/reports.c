@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody asks why a job has not run, and how many will. */
+/* Steps in which a reader asks why a job has not run, and how many will run. */
 #include <inttypes.h>
 
 #include "sim/steps.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client asks for. A request is executed at once; if that answers COLD it waits while what
- * it needs is fetched from disk, other clients go on, and it is executed again. What it must answer
- * is what the model says at its last execution.
+ * What a client asks for. A request is executed at once. If it answers COLD, it waits for a fetch
+ * from disk while other clients go on, and is executed again. What it must answer is what the model
+ * says at its last execution.
  */
 #ifndef SIM_REQUEST_H
 #define SIM_REQUEST_H
@@ -33,8 +33,8 @@ struct request {
     int64_t progress;
     bool flag; /* FAIL: final; EXTEND: has a note */
     size_t limit;
-    unsigned recurrence;      /* which one, */
-    struct model_recur recur; /* and what is said of it */
+    unsigned recurrence;      /* the number of the recurrence */
+    struct model_recur recur; /* the request for the recurrence */
     unsigned scope;           /* whose jobs it may see: SCOPE_ALL, ... */
 };
 
@@ -43,15 +43,16 @@ struct request {
 /* A request that waits for the disk. */
 struct parked {
     struct request request;
-    struct fetch *fetch; /* NULL: nobody waits here */
+    struct fetch *fetch; /* NULL: no request waits here */
     bool ran;
     int result;
     bool faulted;
     int tries;
 };
 
-/* Around the execution of a request that names a job: the engine shows it the jobs of its scope
- * only, and another's are as if they were not there. The model keeps the scope until the next. */
+/* Called around the execution of a request that names a job. The engine shows it only the jobs of
+ * its scope, and jobs of other tenants seem not to exist. The model keeps the scope until the next.
+ */
 void request_enter(struct world *w, const struct request *r);
 void request_leave(struct world *w, const struct request *r, int err);
 

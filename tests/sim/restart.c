@@ -124,8 +124,8 @@ static void find_state(struct world *w, bool power)
     model_copy(&w->model, &w->trial);
 }
 
-/* Each open has another secret, as with a server; the first one is to stay. Every third directory
- * is of an older version at first, and has none. */
+/* Each open brings another secret, as a server does, and the first secret must stay. Every third
+ * directory is of an older version at first, and has no secret. */
 static struct hash_key secret_of(const struct world *w)
 {
     bool old = w->seed % 3 == 0 && w->epoch < 1 + w->seed / 3 % 6;
@@ -276,8 +276,8 @@ void step_power(struct world *w)
     crash_busy(w, true);
 }
 
-/* Chores that a process had begun when it hung: what they write is refused, and they take nothing
- * away from the one that has taken over. */
+/* Chores that a process had begun when it hung. Their writes are refused, and they take nothing
+ * away from the process that has taken over. */
 static void go_on_with(struct world *w, struct partition *old, const struct errand *errands)
 {
     static const enum chore_kind lanes[] = { CHORE_FEED, CHORE_MERGE, CHORE_LOAD };

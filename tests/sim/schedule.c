@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody schedules jobs. */
+/* Steps in which a producer schedules jobs. */
 #include "sim/schedule.h"
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ static struct model_spec random_spec(struct world *w)
     };
 }
 
-/* Some wait for others, mostly of the same tenant. */
+/* Some jobs wait for others, mostly of their own tenant. */
 static void random_after(struct world *w, struct model_spec *spec)
 {
     struct rng *r = &w->rng;
@@ -79,9 +79,15 @@ static void random_after(struct world *w, struct model_spec *spec)
     }
 }
 
-/* What is needed of them comes to memory: on disk they lose their place by that. */
+/* The jobs that a spec waits for come to memory, and lose their places on disk by that. So does a
+ * job that is to be replaced, though its replacement may be refused then. */
 void spec_note(struct world *w, const struct model_spec *s)
 {
+    bool replaces = s->key && s->if_exists == IFEXISTS_REPLACE && w->cold;
+    struct model_job *holder = replaces ? model_find_key(&w->model, s->queue, s->key) : NULL;
+
+    if (holder)
+        holder->placed = holder->moved = w->model.steps;
     for (size_t i = 0; i < s->after_count && w->cold; i++) {
         struct model_job *job = model_find(&w->model, s->after[i]);
         if (job)
@@ -164,10 +170,10 @@ void spec_judge(struct world *w, const struct model_spec *s, int err,
         cover_event(EVENT_REFUSED);
         return;
     }
-    /* Limits, and jobs to wait for, are looked at if no job has the key. */
+    /* The engine looks at AFTER and at limits only when the key is free. */
     bool is_free =
-        err ? err == BELFRY_LIMIT || err == BELFRY_NOTFOUND : is->outcome == SCHEDULE_CREATED;
-    if (is_free && s->key)
+        err == BELFRY_NOTFOUND || err == BELFRY_LIMIT || (!err && is->outcome == SCHEDULE_CREATED);
+    if (s->key && is_free)
         model_unhold(&w->model, s->queue, s->key);
     if ((err == BELFRY_KEYEXISTS || (!err && is->outcome == SCHEDULE_KEPT)) && s->key)
         model_hold_again(&w->model, s->queue, s->key, is->id);

@@ -37,7 +37,7 @@ void step_power(struct world *w);
 void step_hang(struct world *w);
 void step_close(struct world *w);
 
-/* producer.c: somebody schedules and controls jobs */
+/* producer.c: a producer schedules and controls jobs */
 void step_schedule(struct world *w);
 void step_herd(struct world *w);
 void step_batch(struct world *w);
@@ -53,14 +53,14 @@ void step_redrive_queue(struct world *w);
 void step_refuse(struct world *w);
 void step_invalid(struct world *w);
 
-/* recur.c: somebody has recurrences */
+/* recur.c: a producer makes and changes recurrences */
 void step_recur(struct world *w);
 void step_recur_pause(struct world *w);
 void step_recur_run(struct world *w);
 void step_recur_delete(struct world *w);
 void step_delete_recurrences(struct world *w); /* all of them */
 
-/* admin.c: somebody changes settings */
+/* admin.c: an admin changes settings */
 void step_queue_set(struct world *w);
 void step_pause(struct world *w);
 void step_resume(struct world *w, unsigned queue); /* and ends its rate */
@@ -68,7 +68,7 @@ void step_tenant_set(struct world *w);
 void step_maintenance(struct world *w);
 void step_open_tenant(struct world *w, unsigned tenant); /* no maintenance, no rate */
 
-/* bulk.c: somebody changes many jobs at once */
+/* bulk.c: an admin changes many jobs at once */
 void step_audit(struct world *w);
 void step_bulk(struct world *w);
 void step_bulk_stop(struct world *w);
@@ -77,7 +77,7 @@ void bulks_adopt(struct world *w);
 /* Those, as bits, that may have done this to a job. */
 unsigned bulks_about(const struct world *w, const struct model_job *job, unsigned action);
 
-/* worker.c: somebody works */
+/* worker.c: workers take jobs */
 void step_lease(struct world *w);
 void step_wait(struct world *w);
 void step_unwait(struct world *w);
@@ -92,13 +92,13 @@ void step_ask_all(struct world *w);
 void step_lease_all(struct world *w);
 void step_complete_all(struct world *w);
 
-/* viewer.c: somebody looks */
+/* viewer.c: a reader looks at jobs and figures */
 void step_get(struct world *w);
 void step_list(struct world *w);
 void step_page(struct world *w);
 void step_compare(struct world *w);
 
-/* reports.c: somebody asks why a job has not run, and how many will */
+/* reports.c: a reader asks why a job has not run, and how many will run */
 void step_explain(struct world *w);
 void step_forecast(struct world *w);
 

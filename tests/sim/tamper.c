@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that go while nobody looks. Between two processes the disk is copied, something is taken
+ * Files that go while no process runs. Between two processes the disk is copied, something is taken
  * from the copy, and the partition is opened there: that must be refused, and nothing may be
  * removed by trying. The disk itself stays as it is.
  */
@@ -23,8 +23,8 @@ enum loss {
     LOSS_RECORDS, /* all records */
     LOSS_NEWER,   /* the owner record, with an old copy in its place */
     LOSS_COMMIT,  /* after a clean stop: the last commit */
-    LOSS_DAMAGE,  /* likewise, and something is left of it */
-    LOSS_ANOTHER, /* likewise, with another one in its place */
+    LOSS_DAMAGE,  /* after a clean stop: the last commit, of which a part is left */
+    LOSS_ANOTHER, /* after a clean stop: the last commit, with another in its place */
     LOSS_NOTES,   /* nothing: the record is as an older version writes it */
     LOSS_COUNT
 };
@@ -52,10 +52,10 @@ struct copying {
     struct str log;
     uint32_t segments[SEGMENTS_MAX];
     size_t count;
-    size_t skip_first; /* segments that are left out, */
-    size_t skip_last;
-    uint64_t upto; /* and commits of the last one */
-    size_t at;     /* segment that is copied */
+    size_t skip_first; /* first segments that are left out */
+    size_t skip_last;  /* last segments that are left out */
+    uint64_t upto;     /* commits of the last segment that are copied */
+    size_t at;         /* segment that is copied */
 };
 
 static bool is_segment(struct str name)

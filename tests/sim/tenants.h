@@ -27,7 +27,7 @@
 
 unsigned tenants_of(unsigned queue);
 unsigned tenants_kind(unsigned queue);
-/* The queues (bits) that somebody asks who names these queues and kinds. */
+/* The queues (bits) that a worker asks when it names these queues and kinds. */
 unsigned tenants_reach(unsigned queues, unsigned kinds);
 
 struct model_bucket {

@@ -27,9 +27,9 @@ enum text_kind {
     TEXT_NOTE,
     TEXT_ORDER,
     TEXT_TENANT,
-    TEXT_KIND,      /* the name of its queues */
-    TEXT_ALL,       /* the same of all tenants, as a worker asks for it */
-    TEXT_RECURRENCE /* the name of the one of this number, from 1 on */
+    TEXT_KIND,      /* the name of the queues of a kind */
+    TEXT_ALL,       /* the queues of a kind of all tenants, as a worker asks for them */
+    TEXT_RECURRENCE /* the name of the recurrence of this number, from 1 on */
 };
 
 /* Writes the text into buf and returns it. */

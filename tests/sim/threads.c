@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The partition with real threads, as a server runs it: one writes commits, one does the chores of
- * each lane, some fetch, while this one schedules, looks, moves, cancels and works. Nothing is
- * judged but that each job runs once in the end; what it is for is the thread sanitizer.
+ * The partition with real threads, as a server runs it. One thread writes commits, one does the
+ * chores of each kind, and some fetch. The main thread schedules, looks, moves, cancels and works.
+ * Nothing is judged but that each job runs once in the end; what it is for is the thread sanitizer.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ struct helper {
     int result;
 };
 
-/* What somebody wants to know or to change. */
+/* A request: what a client wants to know or to change. */
 struct question {
     enum kind_of_question { LOOK, FIND, MOVE, CANCEL } kind;
     struct job_id id;

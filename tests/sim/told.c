@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the engine does of itself, between requests: it tells jobs that those they wait for have
- * ended, and recurrences make jobs. When it does is its own choice, so the model follows; that it
- * does nothing else, and has done it when everything is calm, is checked.
+ * ended, and recurrences make jobs. The engine chooses when it tells, so the model follows. The
+ * simulator checks that the engine does nothing else, and has told all when everything is calm.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody looks. */
+/* Steps in which a reader looks at jobs and figures. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -130,8 +130,8 @@ void step_list(struct world *w)
     world_answer(w, "LIST");
 }
 
-/* Jobs that were there all the time with one due time appear at least once; exactly once if they
- * did not change, and no job went from memory to disk or back meanwhile. */
+/* Jobs that were there all the time with one due time appear at least once. They appear exactly
+ * once if they did not change and no job went from memory to disk or back meanwhile. */
 static void lister_check(struct world *w)
 {
     const struct lister *l = &w->lister;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps in which somebody works. */
+/* Steps in which workers take jobs and end them. */
 #include <inttypes.h>
 
 #include "sim/steps.h"
@@ -353,7 +353,7 @@ void step_release(struct world *w)
     request_send(w, &r);
 }
 
-/* Jobs that kill whoever touches them: leases that end without a word, again and again. */
+/* Jobs that kill every worker that takes them: their leases end without a word, again and again. */
 void step_storm(struct world *w)
 {
     int rounds = (int)rng_between(&w->rng, 2, 25);
@@ -384,7 +384,7 @@ static int lease_calmly(struct world *w, const struct wait *wait)
     return n;
 }
 
-/* A tenant takes all it gets, and for long; then another one asks. */
+/* A tenant takes all jobs that it gets, for long leases. Then another tenant asks. */
 void step_hog(struct world *w)
 {
     unsigned hog = (unsigned)rng_below(&w->rng, MODEL_TENANTS), queues[2] = { 0 };

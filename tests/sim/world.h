@@ -38,18 +38,18 @@
 struct answer {
     const char *verb;
     uint64_t lsn;     /* leaves when this is durable */
-    uint64_t changes; /* of the model: the facts it may have seen */
-    uint64_t leases;  /* likewise, where leases are waited for; else 0 */
-    uint64_t told;    /* leases that it may tell of */
+    uint64_t changes; /* the facts of the model that the answer may have seen */
+    uint64_t leases;  /* the leases of the model that it may have seen and waits for; else 0 */
+    uint64_t told;    /* leases that the answer may tell of */
 };
 
 struct wait {
     struct world *world;
     bool live;
     struct waiter *waiter;
-    unsigned queues; /* bits: named, */
-    unsigned kinds;  /* of all tenants, */
-    unsigned reach;  /* and both */
+    unsigned queues; /* bits: queues that the worker named */
+    unsigned kinds;  /* bits: queues of all tenants that the worker named */
+    unsigned reach;  /* bits: all queues that the worker asks */
     bool held;       /* there was work that was held back */
     size_t count;
     int64_t for_ms;
@@ -57,7 +57,7 @@ struct wait {
     int64_t deadline_ms; /* monotonic */
 };
 
-/* A lease that somebody had once. */
+/* A lease that a worker had once. */
 struct token {
     struct job_id id;
     uint64_t token;
@@ -96,13 +96,13 @@ struct trap {
 /* The faults that are to happen, one soon after the other if there are two. */
 struct plan {
     struct trap trap;
-    struct trap next; /* is set when the other has happened */
-    bool second;      /* ... and it has */
-    bool fired;       /* since this was last cleared */
-    bool in_doubt;    /* ... as an append whose outcome is not known */
+    struct trap next; /* the second fault, which is armed when the first has happened */
+    bool second;      /* the second fault has happened */
+    bool fired;       /* a fault has happened since this was last cleared */
+    bool in_doubt;    /* the fault was an append whose outcome is not known */
     bool killing;     /* the process is being killed: it cannot mark a clean end */
     bool disk_full;   /* every append answers FULL */
-    bool paused;      /* none now: somebody looks */
+    bool paused;      /* no faults happen now, because the simulator looks */
     const char *doing;
 };
 
@@ -125,8 +125,8 @@ struct traffic {
     uint64_t fed_lsn; /* 0: a segment was removed since, or a run */
     uint64_t loaded_lsn;
     uint64_t merged_lsn;
-    uint64_t told_lsn; /* the last time that somebody was told, */
-    uint64_t made_lsn; /* and that a recurrence made a job */
+    uint64_t told_lsn; /* the last record that told a listener of an end */
+    uint64_t made_lsn; /* the last record of a job that a recurrence made */
 };
 
 /* Where the journal ends: its last log that has elements, and how many that has. */

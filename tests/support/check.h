@@ -25,9 +25,9 @@
 
 struct fixture {
     char dir[64];
-    char out[80];      /* what a command printed goes to this file, */
-    char text[16384];  /* and is then here */
-    unsigned segments; /* how many there were when it was whole */
+    char out[80];      /* the file that takes the output of a command */
+    char text[16384];  /* the output of the last command */
+    unsigned segments; /* how many segments the whole journal had */
 };
 
 static inline struct fixture *fixture_new(void)

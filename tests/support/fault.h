@@ -2,9 +2,9 @@
 /*
  * A store that fails on demand, around a memory store: for the simulator.
  *
- * At each fault point of a call the wrapper asks `decide`. FAULT_CRASH kills it there: that call
- * and all later ones answer IO and do nothing until fault_revive, and a random part of the writes
- * that were not durable is lost, as with the power. FAULT_FAIL makes the call answer what the point
+ * At each fault point of a call the wrapper asks `decide`. FAULT_CRASH kills it there. That call
+ * and all later calls answer IO and do nothing until fault_revive. A random part of the writes that
+ * were not durable is lost, as in a loss of power. FAULT_FAIL makes the call answer what the point
  * stands for. What `decide` does besides (let virtual time pass, say) is its own business. The
  * memory store is the disk: it stays as it was left, for the next caller that opens the store.
  *

@@ -21,7 +21,7 @@ static inline int heap_each(const struct heap *h, int (*fn)(void *arg, struct he
             n = n->child[n->child[0] ? 0 : 1];
             continue;
         }
-        /* Up to the first node from whose left child the walk comes and that has a right one. */
+        /* Goes up to the first node that has a right child and whose left child the walk leaves. */
         while (n && (!n->parent || n->parent->child[0] != n || !n->parent->child[1]))
             n = n->parent;
         n = n ? n->parent->child[1] : NULL;

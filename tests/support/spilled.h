@@ -32,7 +32,7 @@ static struct store_ops ops;
 static struct partition *p;
 static struct engine *e;
 static int64_t wall, mono;
-static int slice_jobs; /* of partitions that are opened; 0: as usual */
+static int slice_jobs; /* the slice of partitions that are opened; 0: as usual */
 static struct hash_key secret = { 1, 2 };
 static int chore_error; /* the last that a chore ended with */
 

@@ -23,8 +23,8 @@ extern struct engine *e;
 extern struct buf journal;
 extern int64_t wall, mono;
 extern int64_t slow_start_ms;  /* of engines that are made, 0 at first */
-extern uint64_t history_bytes; /* the same */
-extern uint64_t tenant_bytes;  /* the same */
+extern uint64_t history_bytes; /* of engines that are made, 0 at first */
+extern uint64_t tenant_bytes;  /* of engines that are made, 0 at first */
 extern uint64_t memory_bytes;  /* of engines that are made, 4 GiB at first */
 extern int64_t quiet_end_ms;   /* of the tenant that was last given quiet hours */
 extern int zones_asked;        /* so often an engine asked for a time zone */

@@ -17,7 +17,8 @@ struct hashing {
 };
 
 /* Everything of a job that replay must give again: its image, but for what is kept only as long as
- * there is room. */
+ * there is room. The image shows a ready job as scheduled. Time alone ends the hold of a key as
+ * well, and a clock that was set back lets it begin again at a start: the hash leaves it out. */
 static int hash_job(void *arg, struct table_node *node)
 {
     const struct job *j = container_of(node, struct job, by_seq);
@@ -29,6 +30,7 @@ static int hash_job(void *arg, struct table_node *node)
     if (job_is_waste(((struct hashing *)arg)->e, j))
         return 0;
     job_image_of(j, &image);
+    image.trail.hold_ms = 0;
     record_put_job(&b, &image);
     ((struct hashing *)arg)->sum += XXH3_64bits(b.ptr, b.len);
     buf_fini(&b);

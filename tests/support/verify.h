@@ -13,7 +13,7 @@ void engine_verify(const struct engine *e);
 uint64_t engine_pick_steps(const struct engine *e);
 /* The nth job of the batch that is being gathered; false if there are not so many. */
 bool engine_gathered(const struct engine *e, size_t n, struct job_id *ret);
-/* Lets so many timers of a wheel sink in a call, so that a test needs no crowd of them. */
+/* Limits how many timers of a wheel sink in a call, so that a test needs few timers. */
 void engine_slice(struct engine *e, int timers);
 
 #endif

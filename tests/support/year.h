@@ -70,11 +70,11 @@ enum fate { MADE, SKIPPED_BUSY, SKIPPED_LATE, SKIPPED_CROWD };
 struct occurrence {
     int nominal;
     enum fate fate;
-    int decided;     /* when that was known; MADE: when it was made or queued, */
-    int made;        /* and when it was made; SPAN: not before the year ended */
-    int delivery[2]; /* when a worker is to get it, */
-    int deliveries;  /* so many times: the first attempt of some fails */
-    bool dies;       /* and the last one of some, for good */
+    int decided;     /* when its fate was known; MADE: when it was made or queued */
+    int made;        /* when it was made; SPAN: not before the year ended */
+    int delivery[2]; /* when a worker is to get it */
+    int deliveries;  /* how many times a worker is to get it: the first attempt of some fails */
+    bool dies;       /* its last attempt fails for good */
     int end;
     int seen;     /* deliveries there were */
     uint64_t job; /* 0: not seen yet */

@@ -48,7 +48,7 @@ void grave_remove(struct engine *e, struct grave *g);
 int floor_raise(struct class *c, uint32_t number, struct cold_point upto);
 /* The counts or floors of a queue change. */
 void tally_touch(struct engine *e, struct queue *q);
-/* So many jobs more, with their bytes, are on disk. */
+/* Adds `n` jobs with `bytes` to the counts of jobs on disk; both may be negative. */
 void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n, int64_t bytes);
 /* The job of an item was taken out of its run: a merge under way must not count it as gone, too. */
 void run_taken(struct engine *e, const struct cold_item *item);

@@ -106,8 +106,9 @@ static bool is_hungry(const struct engine *e, const struct class *c)
         return false;
     if (class_is_shut_out(e, c))
         return false;
-    /* The first of the tail is before all jobs on disk: it needs no loading. */
-    if (!class_is_on_disk(c) || tail_comes_first(c))
+    /* The first of the tail is before all jobs on disk: it needs no loading. On its way to disk it
+     * must not be overtaken by them. */
+    if (!class_is_on_disk(c) || tail_comes_first(c) || (c->tail_first && batch_takes_tails(e)))
         return false;
     if (c->number == CLASS_ORDERED) {
         if (order_waits(e, c) || memory_is_pressed(e))
@@ -125,8 +126,8 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
 }
 
-/* The class has no due job in memory that it could give, but some may come from disk, from its
- * tail, or from a batch that takes jobs there: those may have become due since. */
+/* The class has no due job in memory that it could give. But due jobs may come from disk, from its
+ * tail, or from a batch on its way to disk, whose jobs may have become due meanwhile. */
 static bool class_owes(const struct engine *e, const struct class *c)
 {
     const struct queue *q = c->queue;
@@ -141,8 +142,8 @@ static bool class_owes(const struct engine *e, const struct class *c)
     return c->closed && (!class_is_on_disk(c) || c->from.at_ms <= e->now_ms || tail_comes_first(c));
 }
 
-/* Due jobs of the queue are behind the frontier, which is late, as after a start or a jump of the
- * clock: on disk, or on their way there. */
+/* The frontier is late, as after a start or a jump of the clock. Due jobs of the queue are beyond
+ * it: on disk, or on their way there. */
 static bool frontier_owes(const struct engine *e, const struct queue *q)
 {
     if (e->place.frontier.at_ms > e->now_ms)
@@ -209,9 +210,9 @@ static bool load_class(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* Loading by due time takes turns with loading from the backlog. Nothing is loaded while jobs in
- * memory are due and not ready yet, which takes several turns if they are many: it might overtake
- * them. */
+/* Loading by due time takes turns with loading from the backlog. Nothing is loaded while due jobs
+ * in memory are not ready yet, because a loaded job might overtake them. Many such jobs take
+ * several turns of the loop. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
 {
     if (unfired_ms(e) <= e->now_ms)

@@ -22,7 +22,7 @@
 #define GRAVE_BYTES   128
 #define DRAIN_CLASSES 64
 #define HINT_AHEAD    8
-#define BATCH_QUEUES  4000 /* of ended jobs, and of jobs beyond the frontier, in one batch */
+#define BATCH_QUEUES  4000 /* queues of ended jobs, and queues of later jobs, in one batch */
 #define NEAR          12   /* part of the lookahead */
 
 /* ---- Classes ---- */
@@ -119,7 +119,7 @@ bool graves_fill_memory(const struct engine *e)
     return e->cold.graves.count > budget_share(e, SHARE_GRAVES_FULL) / GRAVE_BYTES + GRAVES_MIN;
 }
 
-/* So much is used that jobs go to disk. */
+/* Whether jobs and queues take so much memory that jobs must go to disk. */
 static bool memory_is_full(const struct engine *e)
 {
     return e->pool.used_bytes + known_bytes(e) > budget_share(e, SHARE_FULL);
@@ -147,6 +147,7 @@ bool engine_feed_due(const struct engine *e)
 static void take_tails(struct engine *e)
 {
     list_each_of (struct class, c, &e->place.closed, link) {
+        c->tail_first = tail_comes_first(c);
         list_splice(&e->place.batch.source, &c->tail);
         order_feed_begin(e, c);
     }
@@ -156,8 +157,8 @@ static void take_tails(struct engine *e)
             list_splice(&e->place.batch.source, &e->wheels[WHEEL_SPARE].slots[level][slot]);
 }
 
-/* The record of a batch is applied in one go, so a batch has the jobs of some thousand queues at
- * most. The others wait for the next one. */
+/* Takes ended jobs into the batch. The record of a batch is applied in one go, so a batch has the
+ * jobs of some thousand queues at most. Other queues wait for the next batch. */
 static void take_past(struct engine *e)
 {
     for (int i = engine_slice(e, BATCH_QUEUES); i > 0 && !list_empty(&e->place.ended); i--) {
@@ -324,8 +325,9 @@ static bool takes_queue(struct batch *b, struct queue *q)
 }
 
 /* Feeds jobs beyond the frontier, up to the size of a batch. The next batch goes on with the next
- * slot: the journal keeps a segment for the sake of one job, so no slot waits for a crowded one.
- * Slots that the frontier has entered are left alone: their jobs are about to be hot. */
+ * slot, so no slot waits for a crowded one. Otherwise the journal would have to keep a segment for
+ * the sake of one job. Slots that the frontier has entered are left alone: their jobs are about to
+ * be hot. */
 static bool feed_later(struct engine *e, struct buf *out, size_t *n)
 {
     struct batch *b = &e->place.batch;
@@ -430,7 +432,8 @@ void engine_feed_abort(struct engine *e)
     e->place.batch.active = false;
 }
 
-/* Where the job is that comes so many later, if none has left the batch: only for speed. */
+/* Where the job is in memory that comes `ahead` jobs later, if no job has left the batch. The
+ * answer only serves speed, and may be wrong. */
 static const void *hint(const struct batch *b, size_t ahead)
 {
     const void *job = NULL;
@@ -478,8 +481,8 @@ bool engine_work(struct engine *e)
 
     if (!e->place.batch.gathering && rejoin(e, &freed))
         more = true;
-    /* Jobs that the frontier has passed become hot; those that are due, in order: engine_advance.
-     */
+    /* Jobs that the frontier has passed become hot. If some jobs are due, engine_advance fires them
+     * first, in order. */
     if (unfired_ms(e) > e->now_ms) {
         jobs_place_upto(e, &e->wheels[WHEEL_LATER], e->place.frontier.at_ms, &budget);
         jobs_place_upto(e, &e->wheels[WHEEL_LEFT], e->place.frontier.at_ms, &budget);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Applying records. A function consults only the record and the state before it. It succeeds, or
- * changes nothing (NOMEM). A record about a job that is not there is skipped: the job ended and was
- * forgotten, and its older records may be gone with their segment. */
+ * changes nothing (NOMEM). A record about a job that does not exist is skipped. Such a job ended
+ * and was forgotten, and its older records may be gone with their segment. */
 #include "engine/log/log.h"
 
 #include <assert.h>
@@ -214,16 +214,19 @@ int apply_end(struct engine *e, const struct end_record *r)
     job_unplace(e, j);
     trail_clear_pending(e, t, false);
     t->flags = listeners > 0 ? TRAIL_TELLING : 0;
-    if (j->queue->tenant->telling.seq == r->seq) /* it was put back before all were told */
+    if (j->queue->tenant->telling.seq ==
+        r->seq) /* it was put back before all listeners were told */
         j->queue->tenant->telling.seq = 0;
     blob_free(&e->pool, t->result);
     t->result = result;
     t->ended_ms = r->ended_ms;
     t->keep_ms = r->keep_ms;
     t->hold_ms = r->hold_ms;
+    if (MUTANT(e->o.mutant, HOLD_LOST) && !e->started && r->state == JOB_DEAD)
+        t->hold_ms = 0;
     j->stalls = r->stalls & 127u;
     trail_recount(e, t);
-    if (!r->hold_ms)
+    if (!t->hold_ms)
         key_release(e, j);
     job_place(e, j, (enum job_state)r->state);
     return 0;

@@ -52,7 +52,7 @@ static void forget_runs(struct engine *e, struct str runs)
     }
 }
 
-/* Makes the class whose jobs a slot counts, if it is that of a class. */
+/* Makes the class whose jobs the slot counts, if the slot belongs to a class. */
 static bool slot_obtain(struct engine *e, struct queue *q, enum cold_slot slot)
 {
     unsigned index = class_at_slot(slot);
@@ -60,7 +60,8 @@ static bool slot_obtain(struct engine *e, struct queue *q, enum cold_slot slot)
     return index == CLASSES || class_obtain(e, q, index);
 }
 
-/* Everything about tallies that can fail: their queues, classes and asides are there after that. */
+/* Does everything about tallies that can fail. After that, their queues, classes and asides exist.
+ */
 static int check_tallies(struct engine *e, struct str tallies)
 {
     struct wire_reader r = wire_reader_of(tallies);
@@ -167,8 +168,8 @@ static int dig_graves(struct engine *e, const struct fed_record *fed, struct sta
     return 0;
 }
 
-/* One job of a class did not go to disk. If none went, the batch says nothing about where the class
- * begins there: jobs behind that point may be hot by now. */
+/* One job of a class did not go to disk. If no job of the class went, the batch says nothing about
+ * where the class begins on disk. Jobs behind the point of the batch may be hot by now. */
 static void class_uncount(struct engine *e, struct class *c)
 {
     if (--c->fed_count == 0 && class_is_on_disk(c))

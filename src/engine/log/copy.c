@@ -102,7 +102,7 @@ static void put_tally(struct engine *e, struct queue *q, uint32_t oldest)
 {
     struct buf counts = { 0 }, floors = { 0 };
 
-    q->cold_bytes = q->cold_kept; /* a start goes on with what is written here */
+    q->cold_bytes = q->cold_kept; /* replay will begin with the bytes that are written here */
     for (int i = 0; i < COLD_SLOTS; i++)
         wire_put_zigzag(&counts, q->cold[i]);
     for (unsigned i = 0; i < CLASSES; i++) {
@@ -277,7 +277,7 @@ static int copy_frontier(struct engine *e, uint32_t segment)
     return err;
 }
 
-/* The secret of their names goes before them. */
+/* If runs are to be copied, copies the secret of their names before them. */
 static int copy_secret(struct engine *e, uint32_t segment)
 {
     list_each_of (const struct cold_run, r, &e->cold.runs, link)

@@ -97,10 +97,10 @@ void past_sort(struct queue *q);
 void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
                     struct str error);
 
-/* ---- secret.c: by which names in runs are made ---- */
+/* ---- secret.c: the secret by which names in runs are made ---- */
 
-/* Writes the secret again, if there is one: for records that name runs. A journal that has lost
- * other commits knows it while it knows runs. */
+/* Writes the secret again, if there is one, into a commit that names runs. So a journal that has
+ * lost other commits knows the secret whenever it knows a run. */
 int secret_repeat(struct engine *e);
 
 /* ---- tokens.c ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory budget, and what of it is for whom. */
+/* The memory budget and its shares. */
 #ifndef ENGINE_BUDGET_H
 #define ENGINE_BUDGET_H
 
 #include "engine/engine_data.h"
 
-/* A share: its name, so many parts of so many, and what it is for. */
+/* A share: its name, its parts, of how many parts, and its purpose. */
 #define SHARES(X)                                                                            \
     X(KEPT, 1, 4, "what the pool keeps when jobs leave it")                                  \
     X(HOT, 3, 8, "what hot and leased jobs may take")                                        \

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define ASKED_MS 10000 /* so long after its last request a worker is expected to ask again */
+#define ASKED_MS 10000 /* a worker is expected to ask again within this time */
 
 static const struct class rows[CLASSES] = {
 #define ROW(name, row_number, row_slot) { .number = (row_number), .slot = (row_slot) },
@@ -153,9 +153,10 @@ static bool queue_is_asked(const struct engine *e, const struct queue *q)
            (q->kind && post_is_asked(e, &q->kind->post));
 }
 
-/* A tenant that leaves less room than its hot jobs take has its share. Its classes without jobs in
- * memory then go without: else one large job in each of many queues would fill the memory. If a
- * worker asks at a queue, the tenant may have more, because the worker takes the job. */
+/* A tenant has its share when its hot jobs take more memory than is left, and more than
+ * SHARE_TENANT. Then its classes without hot jobs get none: otherwise one large job in each of many
+ * queues would fill the memory. Where a worker asks, the bound is SHARE_ASKED, because the worker
+ * takes the job. */
 static bool class_goes_without(const struct engine *e, const struct class *c)
 {
     const struct tenant *t = c->queue->tenant;

@@ -14,8 +14,8 @@
 #define LATE_STEPS   32   /* jobs that a late one may pass in a list by their ends */
 #define LOGGED_STEPS 4096 /* entries of the audit log, the oldest of which are dropped */
 
-/* Sequence numbers fill the buckets evenly as they are, and jobs made one after another stand in
- * neighbouring buckets: growing the table then walks through memory in order. */
+/* Sequence numbers fill the buckets evenly as they are. Jobs that are made one after another stand
+ * in neighbouring buckets. So growing the table walks through memory in order. */
 static uint64_t seq_hash(uint64_t seq)
 {
     return seq;
@@ -193,21 +193,23 @@ static void place_leased(struct engine *e, struct trail *t)
     }
 }
 
-/* Puts a trail into a list that is by the ends of jobs; its links are at this place in trails. A
- * job that told others of its end, or that a batch gave back, or that was copied forward, comes
- * late: it goes before jobs that ended after it, if they are few. In replay all come as they may,
- * and past_sort() has the last word. */
+/* Puts a trail into a list in the order of the ends of jobs. `link` is the offset of the list's
+ * node in a trail. A job comes late if it told others of its end first, if a batch gave it back, or
+ * if it was copied forward. A late job goes before the jobs that ended after it, and passes `steps`
+ * of them at most. A job that ended just now stays behind jobs of later moments, which a clock that
+ * was set back leaves. In replay jobs come in any order, and past_sort() sorts the lists at the
+ * end.
+ */
 static void list_by_end(const struct engine *e, struct list *head, struct trail *t, size_t link,
                         int steps)
 {
     struct list *at = head->prev;
+    bool now = t->ended_ms == e->now_ms;
 
-    if (t->ended_ms == e->now_ms) /* it ended just now, whatever the clock said before */
-        steps = 0;
     for (; steps > 0 && at != head && e->started; steps--) {
         const struct trail *before = (const struct trail *)((uintptr_t)at - link);
 
-        if (before->ended_ms < t->ended_ms ||
+        if (before->ended_ms < t->ended_ms || (now && before->ended_ms > t->ended_ms) ||
             (before->ended_ms == t->ended_ms && before->job->seq < t->job->seq))
             break;
         at = at->prev;
@@ -234,7 +236,8 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
                 state == JOB_DEAD   ? &q->dead
                 : j->trail->hold_ms ? &q->past_keyed
                                     : &q->past,
-                j->trail, offsetof(struct trail, link), LATE_STEPS);
+                j->trail, offsetof(struct trail, link),
+                j->trail->ended_ms == e->now_ms ? 0 : LATE_STEPS);
     if (list_empty(&q->ended))
         list_append(&e->place.ended, &q->ended);
     if (state != JOB_DEAD && !j->trail->hold_ms)
@@ -474,10 +477,15 @@ void job_unplace(struct engine *e, struct job *j)
 
 int job_enter(struct engine *e, struct job *j, bool hot)
 {
-    bool owns_key = !state_is_ended(j->state) || j->trail->hold_ms;
-    int err = owns_key ? key_take(e, j) : 0;
+    bool ended = state_is_ended(j->state);
 
     assert(j->queue && j->where == WHERE_NONE);
+    /* The hold may have ended while the job was on disk, and another job may have the key. Replay
+     * knows no time: there engine_start ends the hold. */
+    if (ended && e->started && j->trail->hold_ms <= e->now_ms && !MUTANT(e->o.mutant, HOLD_AGAIN))
+        j->trail->hold_ms = 0;
+    int err = !ended || j->trail->hold_ms ? key_take(e, j) : 0;
+
     if (err < 0)
         return err;
     table_add(&e->place.jobs, &j->by_seq);

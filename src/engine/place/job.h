@@ -45,7 +45,7 @@ static inline size_t job_listeners(const struct job *j)
 }
 size_t job_size(const struct job *j);
 size_t job_weight(const struct job *j); /* its part of the budget */
-/* Its part of its tenant's kept_bytes: the image_bytes of its image. */
+/* The part of the job in its tenant's kept_bytes: the image_bytes of its image. */
 uint64_t job_bytes(const struct job *j);
 struct job_id job_id_of(const struct engine *e, const struct job *j);
 /* Makes a job that is in no index yet. NULL: there is no memory. */
@@ -62,8 +62,8 @@ void job_place_hot(struct engine *e, struct job *j, enum job_state state);
 void job_unplace(struct engine *e, struct job *j);
 /* Finds a job that is not leased another place, by the clock and the room of now. */
 void job_place_again(struct engine *e, struct job *j);
-/* Both functions find other places: the first for the jobs of a wheel up to a moment, the second
- * for the jobs of a list that are not due now. */
+/* Both functions find other places for jobs. The first is for the jobs of a wheel up to a moment.
+ * The second is for the jobs of a list that are not due now. */
 void jobs_place_upto(struct engine *e, struct wheel *w, int64_t upto_ms, int *budget);
 void jobs_rewind(struct engine *e, struct list *head);
 /* Places jobs that are in no place, but in this list by their timers. */
@@ -80,13 +80,13 @@ struct trail *trail_of_image(struct engine *e, struct job *j, const struct trail
 struct trail_image trail_image_of(const struct trail *t);
 uint32_t trail_weight(const struct trail *t); /* its part of job_weight */
 void trail_free(struct engine *e, struct trail *t);
-/* The texts of a trail have changed. */
+/* The texts of a trail have changed: counts the bytes that are kept of its job. */
 void trail_recount(struct engine *e, struct trail *t);
-/* They have, and its job is leased: the memory of leased jobs counts them. */
+/* The texts of a leased job's trail have changed: counts the memory of leased jobs. */
 void trail_reweigh(struct engine *e, struct trail *t);
 
-/* Gives a job one more option, a listener, at this offset of its options. The job keeps its place.
- * It may be another one afterwards. NOMEM. */
+/* Gives a job one more listener, an option at this offset of its options. The job keeps its place,
+ * but its memory may move, so `j` is not valid afterwards. NOMEM. */
 int job_regrow(struct engine *e, struct job *j, size_t at, struct str listener);
 
 /* ---- jobopts.c: facts that follow from a job's options, and from the time ---- */

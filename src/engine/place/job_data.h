@@ -6,12 +6,11 @@
  *                               |  \
  *     keys (queue, key) --------+   +--> struct queue: ready lists, waiters, ended jobs
  *
- * The timer of a job links it into the container of its place (PLACES). The trail of
- * a leased job does this instead. An ended job uses both: its trail stands in a list of its queue,
- * and its timer fires when the job is forgotten or its key is free. The timer is not set while
- * listeners are to be told. A job that is
- * being fed is in a list of the batch. It already counts as it will on disk: as ready, though its
- * moment may be up to the lookahead away.
+ * The timer of a job links it into the container of its place (PLACES). The trail of a leased job
+ * does this instead. An ended job uses both. Its trail stands in a list of its queue. Its timer
+ * fires when the job is to be forgotten or its key becomes free. The timer is not set while
+ * listeners are to be told. A job that is being fed is in a list of the batch. It already counts as
+ * it will on disk: as ready, though its moment may be up to the lookahead away.
  */
 #ifndef ENGINE_JOB_DATA_H
 #define ENGINE_JOB_DATA_H
@@ -72,8 +71,8 @@ struct ear {
     uint16_t promised; /* listeners that are about to be scheduled together */
 };
 
-/* The places of a job, each with its part of the memory's budget: name, states of the jobs there,
- * family of the runs that they go to (0: they stay in memory), and their container. */
+/* The places of a job, each with its part of the memory's budget. A row has the name, the states of
+ * the jobs there, the family of runs that they go to (0: none), and the container. */
 #define PLACES(X)                                                                         \
     X(NONE, 0, 0, "none: the job is on its way from one place to another")                \
     X(HOT, JOB_BIT(SCHEDULED) | JOB_BIT(READY), 0,                                        \

@@ -46,9 +46,10 @@ void kept_settle(struct engine *e, struct tenant *t)
         list_append(&e->place.kept.greedy, &t->greedy);
 }
 
-/* What the jobs of a queue on disk count for. If an older version has counted some of them, their
- * bytes are a guess, and exact figures are taken from it: then each job has its least at least. In
- * replay the number may be anything, until a record says all counts of the queue. */
+/* The bytes that the jobs of a queue on disk count for. An older version counted jobs without their
+ * bytes, so those are a guess (COLD_GUESS). When such a job leaves, its exact bytes are subtracted,
+ * and the sum may become too small. So each job counts for JOB_KEPT_BYTES at least. In replay
+ * `jobs` may be any number, until a TALLY record sets all counts of the queue. */
 static int64_t cold_part(const struct queue *q, int64_t jobs)
 {
     int64_t least = jobs * (int64_t)JOB_KEPT_BYTES;

@@ -11,8 +11,8 @@ struct wanted {
     struct str key;
 };
 
-/* The hash of the queue's name and that of the ordering key, if there is one, go into the secret.
- */
+/* A key is hashed under a secret of its queue and ordering key. This secret is made of the engine's
+ * secret, the hash of the queue's name, and the hash of the ordering key, if there is one. */
 static uint64_t key_hash(const struct engine *e, const struct queue *q, struct str order,
                          struct str key)
 {
@@ -102,7 +102,8 @@ int key_take(struct engine *e, struct job *j)
     return 0;
 }
 
-/* The entry of a job's key, whichever job has it; NULL: the job has no key, or no job has it. */
+/* The entry of this job's key, even if another job holds the key. NULL: the job has no key, or no
+ * job holds it. */
 static struct key_entry *entry_of(const struct engine *e, const struct job *j)
 {
     struct job_opts o;

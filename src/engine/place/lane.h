@@ -18,9 +18,9 @@
  *     hot (memory) --- backlog runs (disk) --- tail (memory)
  *
  * Hot jobs always come before all others, so the first job of a lane in memory is the first of the
- * lane. A due job therefore waits in the tail until all jobs that could be before it have come:
- * from the wheels, from the runs by due time (the frontier), from the backlog. A job that has to be
- * hot though there is no room sends the last of the hot jobs to the tail.
+ * lane. A due job therefore waits in the tail until all jobs that could be before it have come.
+ * They may come from the wheels, from the runs by due time (the frontier), or from the backlog. A
+ * job that has to be hot though there is no room sends the last of the hot jobs to the tail.
  *
  * A lane may be stuck, and the jobs behind its first would fill the room of the class. When memory
  * is crowded, the last of them are set aside (aside.c). They wait in memory and then on disk until
@@ -47,7 +47,7 @@ void lane_set(struct engine *e, struct job *j, bool in);
 void lane_unlist(struct job *j);
 /* The ready job of lowest rank among the firsts of a queue's lanes, or NULL. */
 struct job *lanes_head(const struct engine *e, const struct queue *q);
-/* Since when the firsts that are next in line wait; INT64_MAX: there are none. */
+/* The moment since which the next of the ready firsts waits; INT64_MAX: no first is ready. */
 int64_t lanes_oldest_ms(const struct queue *q);
 /* Whether any job contends for a lane, and how many are behind its first. */
 bool lane_is_taken(const struct engine *e, const struct queue *q, uint64_t lane);
@@ -68,8 +68,8 @@ void order_shed(struct engine *e, struct class *c, int *budget);
 struct job *order_tail(const struct class *c); /* the first of its tail, or NULL */
 /* Whether jobs that come before those on disk are on their way to memory or to disk. */
 bool order_waits(const struct engine *e, const struct class *c);
-/* Jobs that are in the wheels are not before this. If it is not after now, some are due and not
- * ready yet: no other job of their classes may become ready before them. */
+/* No job in a wheel has a moment before this one. If it is not after now, some jobs are due and not
+ * ready yet. Then no other job of their classes may become ready before them. */
 int64_t unfired_ms(const struct engine *e);
 /* Lets jobs of the tail go on. */
 void order_drain(struct engine *e, struct class *c, int *budget);
@@ -103,8 +103,8 @@ void aside_remove(struct engine *e, struct job *j);
 /* Lets jobs come back from memory; or says which jobs are to be loaded. */
 void asides_refill(struct engine *e, int *budget);
 bool asides_load(struct engine *e, struct load_want *ret);
-/* Jobs of the queue that were set aside may soon be given out. True also if that takes long to find
- * out. */
+/* Whether jobs of the queue that are aside may soon be given out. The answer is also true if
+ * finding out would take long. */
 bool asides_owe(const struct engine *e, const struct queue *q);
 /* Looks at lanes again whose next job is due by now. */
 void asides_wake(struct engine *e, int *budget);

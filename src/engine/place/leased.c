@@ -21,7 +21,7 @@
 
 #include "engine/place/budget.h"
 
-/* The part of a tenant's bytes that is counted for all: at most the largest share there is. */
+/* The part of a tenant's bytes that the sum of all tenants counts: at most the largest share. */
 static uint64_t part(const struct engine *e, const struct tenant *t)
 {
     uint64_t most = budget_share(e, SHARE_LEASED) / 2;
@@ -67,7 +67,8 @@ bool leased_is_full(const struct engine *e, const struct tenant *t)
         return true;
     if (MUTANT(e->o.mutant, LEASES_SHARED))
         return e->place.bytes[WHERE_LEASED] >= budget_share(e, SHARE_LEASED);
-    /* While all have less than a third, each leaves more than it has. */
+    /* While all tenants together have less than a third of the limit, no tenant has reached its
+     * share. The test with a quarter is quick and safe. */
     if (e->place.leases.bytes < budget_share(e, SHARE_LEASED) / 4)
         return false;
     return t->leased_bytes >= tenant_share(e, t);
@@ -113,7 +114,7 @@ void leased_settle(struct engine *e, struct tenant *t)
         tenant_unpark(e, t);
 }
 
-/* A tenant that waits in this list has the least share or more, so there are few of them. */
+/* Each tenant that waits in this list has the least share or more, so the list is short. */
 void leased_ebb(struct engine *e)
 {
     list_each_of_safe (struct tenant, t, &e->place.leases.laden, laden) {

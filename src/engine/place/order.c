@@ -129,8 +129,8 @@ static void hot_evict(struct engine *e, struct class *c)
 }
 
 /* Whether many firsts can be given out. Then the jobs behind them stay in their class instead of
- * going aside: their turn comes soon, and a class is read from disk far faster than lane by lane.
- * In maintenance the answer is no. */
+ * going aside. Their turn comes soon, and reading a class from disk is far faster than reading lane
+ * by lane. In maintenance the answer is no. */
 static bool has_many_firsts(const struct engine *e, const struct queue *q)
 {
     return !tenant_is_shut(e, q->tenant) && q->first_count > e->o.memory_bytes / FIRSTS_PART;

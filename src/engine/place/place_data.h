@@ -33,7 +33,7 @@ struct turns {
 /* The memory of leased jobs: see leased.c. */
 struct leases {
     uint64_t bytes;     /* of all tenants, each up to the largest share that a tenant can have */
-    struct list laden;  /* tenants that have their share and more to give */
+    struct list laden;  /* tenants that have reached their share and have more jobs to give */
     struct list capped; /* tenants at their max_leased that have more to give, by `laden` */
     uint64_t waiting;   /* tenants in these lists */
     uint64_t holds;     /* how many times a tenant joined one of these lists */
@@ -92,7 +92,7 @@ struct place {
     struct list leased;
     struct leases leases;
     struct list tellers; /* tenants that have ended jobs of which others are to be told, in turn */
-    uint64_t untold;     /* how many such jobs there are */
+    uint64_t untold;     /* ended jobs of which others are still to be told */
     struct list due[HIDDEN_KINDS]; /* jobs of hidden queues whose time has come, by their timers */
     uint64_t states[JOB_STATE_COUNT];
     uint64_t bytes[WHERES]; /* of jobs, by their places */

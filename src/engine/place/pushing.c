@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues that push: their settings, the ring that they give in, endpoints that are left alone. */
+/* Queues that push: their settings, the ring in which they take turns, and their endpoints that are
+ * left alone for a while. */
 #include "engine/place/pushing.h"
 
 #include <assert.h>
@@ -20,7 +21,7 @@ static struct str keep(char **at, struct str s)
     return kept;
 }
 
-/* It gives in the ring of all that push, or in that of its kind. */
+/* Puts the queue into the ring of all queues that push, or into the ring of its kind. */
 static int join_ring(struct engine *e, struct queue *q, bool pushes)
 {
     struct kind *to = pushes ? kind_obtain(e, STR(PUSH_KIND)) : q->kind;
@@ -103,7 +104,7 @@ void queue_settings_fini(struct engine *e, struct queue *q)
 struct unwell {
     struct named by_key;
     struct list link;
-    struct list queues; /* that wait for it, by queue.turn */
+    struct list queues; /* queues that wait for the endpoint, by queue.turn */
     int64_t until_ms;
     char text[]; /* the key */
 };

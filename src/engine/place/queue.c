@@ -66,7 +66,8 @@ void gauges_free(struct engine *e, struct gauges *g)
     hist_free_few(&e->place.known.pool, g->wait);
 }
 
-/* A few queues are small change, even if the budget is tiny. */
+/* The account leaves out KNOWN_FREE bytes, so that a few queues cost nothing even in a tiny budget.
+ */
 uint64_t known_bytes(const struct engine *e)
 {
     uint64_t used = e->place.known.pool.used_bytes +
@@ -98,7 +99,7 @@ static bool queue_join(struct engine *e, struct queue *q, struct str name)
     return true;
 }
 
-/* Forgets queues that nobody uses, oldest first, until there are few. */
+/* Forgets idle queues, oldest first, until there are few. */
 static void forget_idle(struct engine *e)
 {
     size_t most = e->o.idle_queues ? e->o.idle_queues : IDLE_QUEUES;

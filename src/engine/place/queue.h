@@ -27,7 +27,8 @@ struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
 /* The use of the queue may have changed. */
 void queue_settle(struct engine *e, struct queue *q);
-/* A record about the queue stands in this segment, which is the newest; 0: in none. */
+/* Notes that the last record of this kind about the queue stands in `segment`, which is the newest
+ * segment. 0: no record of this kind counts any more. */
 void queue_noted(struct engine *e, struct queue *q, enum queue_note note, uint32_t segment);
 /* One more worker waits at a queue, or one less (-1). */
 void queue_wait(struct engine *e, struct queue *q, int n);
@@ -58,7 +59,7 @@ unsigned class_at_slot(enum cold_slot slot);
 /* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
-/* A worker asks for jobs of the queue: those that are not in memory are looked at first. */
+/* A worker asks for jobs of the queue. Loading then looks at this queue's jobs on disk first. */
 void queue_ask(struct engine *e, struct queue *q);
 
 /* Some jobs of the class are on disk. */
@@ -83,21 +84,22 @@ bool lanes_are_full(const struct engine *e, const struct tenant *t);
 
 /* ---- kept.c: the bytes that are kept of a tenant ---- */
 
-/* The bytes of a queue's jobs grow by so many, or shrink: in memory, or on disk. */
+/* Adds `bytes`, which may be negative, to the bytes of a queue's jobs: in memory, or on disk. */
 void kept_add(struct engine *e, struct queue *q, int64_t bytes);
 void kept_add_cold(struct engine *e, struct queue *q, int64_t bytes);
 /* The limit of the tenant, or its bytes, may have changed. */
 void kept_settle(struct engine *e, struct tenant *t);
 /* Forgets ended jobs in memory of tenants whose history has to give way, oldest first. */
 void kept_trim(struct engine *e, int *budget);
-/* The oldest run whose history of the tenant has to give way; NULL: there is none. */
+/* The oldest run of history that may have jobs of the tenant, and was not cut for it yet. NULL:
+ * there is none. */
 struct cold_run *kept_run(struct engine *e, const struct tenant *t);
 /* The bytes at which the tenant gets no further job; INT64_MAX: there is no limit. */
 int64_t kept_most(const struct engine *e, const struct tenant *t);
 
 /* ---- leased.c: the memory of leased jobs ---- */
 
-/* The bytes of a tenant's leased jobs grow by so many, or shrink. */
+/* Adds `bytes` to the memory of a tenant's leased jobs. A huge number stands for a negative one. */
 void leased_count(struct engine *e, struct tenant *t, uint64_t bytes);
 /* The bytes at which the tenant is given no further job. */
 uint64_t leased_share(const struct engine *e, const struct tenant *t);
@@ -117,7 +119,8 @@ void leased_ebb(struct engine *e);
 /* ---- standing.c: the memory of queues and of LEASEs that wait ---- */
 
 uint64_t queue_bytes(const struct queue *q);
-/* The bytes of a queue, or of LEASEs of a tenant that wait, grow by so many, or shrink. */
+/* Add `bytes` to the memory of a queue, or of a tenant's LEASEs that wait. A huge number stands for
+ * a negative one. */
 void standing_count(struct engine *e, const struct queue *q, uint64_t bytes);
 void standing_count_wait(struct engine *e, struct tenant *t, uint64_t bytes);
 uint64_t standing_bytes(const struct tenant *t);

@@ -56,15 +56,15 @@ struct class
     struct list link;  /* in place.closed */
     struct timer near; /* in WHEEL_NEARS: when jobs on disk should be loaded */
     bool closed;
+    bool tail_first;        /* the batch that takes tails has jobs that are before those on disk */
     uint8_t number;         /* of its row in QUEUE_CLASSES */
     uint8_t slot;           /* of its row: an enum cold_slot */
     uint64_t hot_bytes;     /* of hot jobs */
     uint64_t ready_bytes;   /* of hot jobs that are due */
     uint64_t near_bytes;    /* of hot jobs that came from disk */
     struct cold_point from; /* jobs on disk are not before this point */
-    /* While a FED record is applied: */
-    struct cold_point from_before; /* `from` without the jobs of the batch */
-    int64_t fed_count;             /* jobs of the batch that are not stale */
+    struct cold_point from_before; /* `from` without the jobs of the FED record being applied */
+    int64_t fed_count;             /* jobs of the FED record being applied that are not stale */
     struct floor *floors;          /* numbers rise, points fall */
     size_t floor_count;
     /* Ordered jobs have these three in place of ready and tail. */
@@ -135,12 +135,12 @@ struct standing {
     uint64_t wait_bytes;  /* of LEASEs that wait */
 };
 
-/* What a tenant has to tell: see task.c. */
+/* Ended jobs of a tenant whose listeners are to be told: see task.c. */
 struct telling {
     struct list jobs; /* ended jobs of which others are to be told, by their trails */
-    struct list link; /* in place.tellers, if there are any */
-    uint64_t seq;     /* the one of which others are being told; 0: none */
-    size_t next;      /* the listener of it that is told next */
+    struct list link; /* in place.tellers, unless `jobs` is empty */
+    uint64_t seq;     /* the ended job whose listeners are being told; 0: none */
+    size_t next;      /* the index of the listener that is told next */
 };
 
 /* See turn.c. */
@@ -149,22 +149,22 @@ struct tenant {
     struct list link;           /* in place.tenant_list */
     struct list queues;         /* by queue.of_tenant */
     struct list parked;         /* by queue.turn */
-    struct list parked_pushing; /* those that push and wait for a limit of the tenant: see turn.c */
+    struct list parked_pushing; /* pushing queues that wait for a limit of the tenant: see turn.c */
     struct bucket bucket;
     struct tree_node sorted; /* in known.tenants */
     struct tree sorted_queues;
     int64_t pending;
-    int64_t promised;        /* jobs that are about to be scheduled together */
-    int64_t promised_queues; /* those of their queues that would be used for the first time */
+    int64_t promised;        /* jobs of a batch that is being checked */
+    int64_t promised_queues; /* queues that the batch being checked would begin to use */
     uint64_t running;
     uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
     uint64_t leased_bytes;
     uint64_t hot_bytes;
     int64_t kept_bytes;     /* of its jobs in memory and on disk: see kept.c */
     struct list greedy;     /* in place.kept.greedy, while history has to give way: see kept.c */
-    uint64_t past_bytes;    /* of its queues' past_bytes, without hidden ones */
+    uint64_t past_bytes;    /* the sum of past_bytes of its queues, without hidden queues */
     uint32_t cut_number;    /* runs up to this number have no history of the tenant to give */
-    int64_t promised_bytes; /* of jobs that are about to be scheduled together */
+    int64_t promised_bytes; /* bytes that the batch being checked would add */
     struct list laden; /* in a list of place.leases, while a queue is parked for want of memory */
     uint64_t queue_total;
     uint64_t uses[QUEUE_USES]; /* its queues by their use, without hidden ones */
@@ -194,7 +194,7 @@ struct queue {
     struct list of_tenant;
     struct tree_node sorted[2]; /* in known.queues and tenant.sorted_queues, unless it is hidden */
     struct list turn; /* in the ring of `serves`; or parked: at its tenant, or at an endpoint */
-    bool parked;      /* the queue is parked, if it is in one of these lists */
+    bool parked;      /* the list that `turn` is in, if any, is one of parked queues */
     struct list lull; /* in place.turns.lulls */
     struct tenant *tenant;
     struct kind *kind;
@@ -214,16 +214,16 @@ struct queue {
     struct list rich; /* in place.rich, if `past` has more than engine_options.history_bytes */
     struct list past_keyed; /* ended jobs whose keys are held: any number is kept */
     struct list dead;
-    struct list ended;              /* in place.ended, if one of these three has jobs, or had */
-    uint32_t batch;                 /* the last batch that took a job of it from WHEEL_LATER */
+    struct list ended; /* in place.ended, if past, past_keyed or dead has jobs, or had */
+    uint32_t batch;    /* the last batch that took a job of it from WHEEL_LATER */
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
-    int64_t cold_bytes;             /* of these, as records say: see kept.c */
-    int64_t cold_kept;              /* their part of tenant.kept_bytes */
+    int64_t cold_bytes;             /* bytes of jobs on disk, as records say: see kept.c */
+    int64_t cold_kept;              /* the part of jobs on disk in tenant.kept_bytes */
     uint64_t offered;               /* jobs in the ready lists, and firsts of lanes */
     uint64_t past_bytes;
-    uint32_t segments[QUEUE_NOTES]; /* the segments of these records; 0: there is nothing to say */
-    struct list noted[QUEUE_NOTES]; /* in place.noted, unless that is 0 */
+    uint32_t segments[QUEUE_NOTES]; /* the segment of each kind of record; 0: there is no record */
+    struct list noted[QUEUE_NOTES]; /* in place.noted, unless the segment is 0 */
     bool tally_changed;             /* cold[] or the floors changed since they were written */
     enum hidden hidden;             /* the kind of the engine's own queue; HIDDEN_NONE: a user's */
     struct list logged; /* ended jobs, by their trails' timers, if its hidden_row lists them */

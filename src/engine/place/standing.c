@@ -17,7 +17,7 @@ static uint64_t limit_of(const struct engine *e)
     return budget_share(e, SHARE_STANDING) + KNOWN_FREE;
 }
 
-/* The part of a tenant's bytes that is counted for all: at most the largest share there is. */
+/* The part of a tenant's bytes that the sum of all tenants counts: at most the largest share. */
 static uint64_t part(const struct engine *e, const struct tenant *t)
 {
     uint64_t most = limit_of(e) / 2, bytes = standing_bytes(t);
@@ -30,7 +30,7 @@ uint64_t standing_bytes(const struct tenant *t)
     return t->standing.queue_bytes + t->standing.wait_bytes;
 }
 
-/* With its kind, which it may share. */
+/* The memory of a queue, and of its kind, although other queues may share the kind. */
 uint64_t queue_bytes(const struct queue *q)
 {
     size_t bytes = pool_size(sizeof(*q) + queue_name(q).len) +

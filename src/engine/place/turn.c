@@ -13,9 +13,10 @@
  * the hold begins. A held queue leaves the ring, and the event that ends the hold brings it back.
  * So picking never walks over queues that cannot give, and a queue that waits costs nothing.
  *
- * Queues that push give in one ring, to one taker. If all that a limit of their tenant held came
- * back together, the first would take what the limit allows, and the others would be parked again.
- * So one of them comes back, and the next when that one has been looked at.
+ * Queues that push give in one ring, to one taker. A limit of a tenant may hold many of them. If
+ * all came back together, the first would take what the limit allows, and the others would be
+ * parked again. So one queue comes back, and the next comes back when that queue has been looked
+ * at.
  */
 #include "engine/place/queue.h"
 
@@ -205,7 +206,7 @@ static bool gives_to_pushes(const struct queue *q)
     return q->serves != q->kind;
 }
 
-/* The next queue of the tenant that pushes has its turn again. */
+/* Brings the next parked queue of the tenant that pushes back into the ring. */
 static void unpark_pushing(struct engine *e, struct tenant *t)
 {
     while (!list_empty(&t->parked_pushing)) {
@@ -222,7 +223,7 @@ void queue_quits_ring(struct engine *e, struct queue *q)
 {
     list_remove(&q->turn);
     if (gives_to_pushes(q))
-        unpark_pushing(e, q->tenant); /* it may have been the one that came back */
+        unpark_pushing(e, q->tenant); /* q may be the queue that came back for the others */
 }
 
 bool queue_gives(struct engine *e, struct queue *q)
@@ -240,7 +241,7 @@ bool queue_gives(struct engine *e, struct queue *q)
         return true;
     }
     if (hold == HOLD_SERVER_RUNNING || hold == HOLD_SLOW_START || hold == HOLD_SERVER_LEASED)
-        return false; /* it stays where it is: this ends with any lease, or soon */
+        return false; /* the queue keeps its turn: this hold ends with any lease, or soon */
     list_remove(&q->turn);
     if (full && list_empty(&q->lull))
         list_append(&e->place.turns.lulls, &q->lull);

@@ -18,7 +18,7 @@ struct waiter {
     size_t count;
     int64_t for_ms;
     struct blob *worker;
-    struct tenant *tenant; /* whose memory it counts for while it waits; NULL: nobody's */
+    struct tenant *tenant; /* the tenant whose memory it counts for while it waits; NULL: none */
     size_t link_count;
     struct wait_link links[];
 };

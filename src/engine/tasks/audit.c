@@ -118,11 +118,11 @@ struct page {
     const struct audit_filter *f;
     int (*fn)(void *arg, const struct audit_entry *a);
     void *arg;
-    uint64_t floor,
-        ceiling; /* numbers of the walk on disk; in memory, up to the ceiling are given */
-    uint32_t since, newest;  /* runs of the walk are newer than the one and up to the other; in
+    uint64_t floor, ceiling; /* the walk on disk shows numbers above the floor, up to the ceiling;
+                                in memory, entries up to the ceiling have been shown */
+    uint32_t since, newest;  /* the walk on disk reads runs newer than `since`, up to `newest`; in
                                 memory both are equal */
-    struct cold_point after; /* of the walk on disk: entries up to here have been given */
+    struct cold_point after; /* the walk on disk has shown all entries up to this point */
     size_t n;
 };
 
@@ -169,7 +169,7 @@ static bool is_on_disk(const struct page *p)
     return p->since != p->newest;
 }
 
-/* Shows a page of those on disk: 0, COLD, or what the caller's function returned. */
+/* Shows a page of the entries on disk: 0, COLD, or the answer of the caller's function. */
 static int show_disk(struct page *p, const struct queue *q)
 {
     int err = 0;
@@ -196,7 +196,7 @@ static int show_disk(struct page *p, const struct queue *q)
     return err;
 }
 
-/* The first of those in memory, by their numbers. */
+/* Picks the first entries in memory, in the order of their numbers. */
 static size_t page_pick(const struct page *p, const struct queue *q, const struct job **ret,
                         size_t max)
 {

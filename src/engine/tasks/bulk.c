@@ -3,8 +3,8 @@
  * Bulks at work. A bulk walks through all jobs as LIST does, memory first, then disk. It does to
  * each job that matches what a request would do, a slice at a time. Each slice is one commit with
  * its counts. The position of the walk is in memory only: after a restart the walk begins anew. A
- * job that the bulk has changed no longer matches, or is as it should be: cancelled, put back,
- * deleted, marked, or due at the new moment. So each job is counted once.
+ * job that the bulk has changed no longer matches. It is cancelled, put back, deleted, marked, or
+ * due at the new moment. So each job is counted once.
  *
  * A bulk leaves jobs alone that came after it, by their sequence numbers. A bulk that puts back or
  * moves jobs also leaves those alone that a worker got since. Such a job may have run, and be dead
@@ -29,8 +29,8 @@
 #include "engine/work/work.h"
 #include "record/record.h"
 
-#define PAGE_HOT  512 /* jobs in a slice: of those in memory, */
-#define PAGE_COLD 128 /* and of those on disk */
+#define PAGE_HOT  512 /* jobs in memory that a slice looks at */
+#define PAGE_COLD 128 /* entries on disk that a slice looks at */
 #define TRIES_MAX 10  /* for a page that cannot be read */
 #define REST_MS   1000
 #define COUNTS    3 /* of a dry run at the most, while jobs move behind it */
@@ -43,19 +43,20 @@ struct bulk_walk {
     uint32_t number;   /* of the walk */
     unsigned counts;   /* of a dry run that were not right */
     uint32_t since;    /* behind D, jobs that were loaded before that walk have been looked at */
-    uint64_t uncounts; /* a dry run will meet so many of those that it counted again */
+    uint64_t uncounts; /* counted jobs that a dry run will meet again */
     bool begun;        /* the bulk says so */
     bool last;         /* there are no more pages */
     bool again;        /* the page is of jobs that were loaded: they may have been met before */
-    unsigned tries;    /* of a page that could not be read */
-    size_t n;          /* jobs of the page, */
-    size_t at;         /* and how many of them are done */
+    unsigned tries;    /* how often reading the page has failed */
+    size_t n;          /* jobs of the page */
+    size_t at;         /* jobs of the page that are done */
     struct job_id ids[PAGE_HOT];
 };
 
 /* ---- The job of a bulk ---- */
 
-/* j is another afterwards. One that is over becomes an ended job. */
+/* Writes the bulk anew, so `j` is not valid afterwards. A bulk that is over becomes an ended job.
+ */
 static int bulk_put(struct engine *e, const struct job *j, const struct bulk *b)
 {
     struct buf payload = { 0 };

@@ -310,7 +310,8 @@ static int decide_next(struct engine *e, const struct job *j, struct recurrence 
     return 0;
 }
 
-/* Nominal times that were missed, or skipped for another reason than the user's wish. */
+/* Nominal times that had passed, or whose jobs expired. count_skipped has those that were skipped
+ * because of an overlap or a limit. */
 static uint64_t count_missed(const struct recurrence *r)
 {
     return r->totals[LEDGER_MISSED] + r->totals[LEDGER_EXPIRED];
@@ -340,7 +341,7 @@ static int fire_some(struct engine *e, const struct job *j, struct recurrence *r
 {
     bool before = commit_begin(e), made = false;
     uint64_t missed = count_missed(r), skipped = count_skipped(r);
-    char queue[QUEUE_MAX_BYTES]; /* what r points to may be gone behind recurrence_put */
+    char queue[QUEUE_MAX_BYTES]; /* a copy: recurrence_put may free the texts of r */
     size_t len = r->queue.len < sizeof(queue) ? r->queue.len : sizeof(queue);
     int err = 0;
 

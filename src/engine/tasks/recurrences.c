@@ -11,8 +11,9 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-/* An edit counts so many nominal times, or stops at this cost of the rule: there are as many at
- * least. Plain rules of every kind cost three for each time, so all of them are counted as far. */
+/* An edit counts the nominal times that it passes over, up to PASSED_MAX. It also stops at a cost
+ * of PASSED_COST; then there are at least as many as were counted. A plain rule of any kind costs
+ * three for each time, so it is counted up to PASSED_MAX. */
 #define PASSED_MAX  5000
 #define PASSED_COST (4 * PASSED_MAX)
 
@@ -174,8 +175,8 @@ static int check_recurrence(struct engine *e, const struct recurrence_spec *s)
     return spec_check(e, queue_find(e, s->job.queue), &s->job);
 }
 
-/* Rules of the other kinds count in seconds. A text that is no duration is refused with the rule.
- */
+/* Checks the period of EVERY. Rules of other kinds have a period of a second at least. A text that
+ * is no duration is refused later, when the rule is parsed. */
 static int check_every(struct engine *e, const struct recurrence_spec *s)
 {
     char least[TIME_TEXT];

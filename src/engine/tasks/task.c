@@ -3,8 +3,8 @@
  * The engine's own work, a slice at a time:
  *
  *     telling       ended jobs that have listeners: jobs that wait for them, and recurrences
- *     recurrences   those whose time has come
- *     bulks         those that have not ended; they take longer
+ *     recurrences   recurrences whose time has come
+ *     bulks         bulks that have not ended; they take longer
  *
  * The lists follow from jobs, so they are there again after a crash, and a repeated step sees that
  * it was done before. A step that needs a job on disk answers COLD like a request, and is made
@@ -25,9 +25,10 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-#define TELL_SLICE  100
-#define TELL_BYTES  (256u << 10) /* of records in a slice: large jobs are told a few at a time */
-#define SMALL_STEPS 20           /* before a bulk has its turn */
+#define TELL_SLICE 100
+#define TELL_BYTES \
+    (256u << 10)       /* bytes of records in a slice, so that large jobs are told slowly */
+#define SMALL_STEPS 20 /* before a bulk has its turn */
 
 /* The n-th listener of a job. */
 static bool listener_of(const struct job *j, size_t n, struct job_id *ret)
@@ -90,7 +91,8 @@ static int tell_slice(struct engine *e, struct telling *t)
     return 1;
 }
 
-/* The tenant whose turn it is tells some. It stays the first while it waits for a job on disk. */
+/* Tells some listeners of the tenant whose turn it is. The tenant keeps its turn while it waits for
+ * a job on disk. */
 static int tell_some(struct engine *e)
 {
     struct telling *t = container_of(e->place.tellers.next, struct telling, link);
@@ -101,8 +103,7 @@ static int tell_some(struct engine *e)
     return done;
 }
 
-/* Telling and recurrences take turns. A step that answered COLD comes first when the answer is
- * there. */
+/* Telling and recurrences take turns. Telling keeps its turn while it waits for a job on disk. */
 static int small_step(struct engine *e)
 {
     bool fires = !list_empty(&e->place.due[HIDDEN_RECURRENCE]) && !e->refuse_new;

@@ -41,8 +41,8 @@ void bulks_loaded(struct engine *e, struct str images);
 struct bulk; /* see bulk.h */
 /* Ends a bulk in an enum bulk_state. */
 void bulk_finish(const struct engine *e, struct bulk *b, unsigned state);
-/* Replaces the job of a bulk by one with this content, in the commit that is open. Records that
- * were written since `lsn` belong to it. */
+/* Replaces the job of a bulk by one with the content `b`, in the open commit. `lsn` is where the
+ * bulk's other records of this commit begin: a failure behind them marks the engine torn. */
 int bulk_record(struct engine *e, const struct job *j, const struct bulk *b, uint64_t lsn);
 /* Forgets where the bulk of this number is. */
 void bulk_forget(struct engine *e, uint64_t seq);

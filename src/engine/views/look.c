@@ -408,7 +408,7 @@ static void want_page(struct engine *e, const struct list_filter *f, const struc
     memcpy(e->cold.want.after, k.bytes, k.len);
 }
 
-/* Shows items of the answer, and counts those that it is through with. */
+/* Shows items of the answer, and counts the items that it has finished. */
 static int show_page(struct engine *e, const struct list_filter *f, job_fn *fn, void *arg,
                      size_t *ret_shown)
 {

@@ -62,8 +62,9 @@ static struct str cut(struct str s, size_t max)
     return s.len > max ? (struct str){ s.ptr, max } : s;
 }
 
-/* How long the key of a job stays taken that ends so. The queue holds keys of jobs that are done.
- * The job's own hold is for every end but expiry, which on disk follows from time alone. */
+/* How long the key of a job stays taken after it ends in this state. The hold of the queue counts
+ * for done jobs. The job's own hold counts for every end but expiry, because jobs on disk expire by
+ * time alone. */
 static int64_t key_hold_of(const struct engine *e, const struct queue_settings *s,
                            const struct job_opts *o, enum job_state state)
 {

@@ -195,7 +195,7 @@ static int schedule_new(struct engine *e, const struct job_spec *s, struct queue
     return 0;
 }
 
-/* `limited`: the limits of the tenant hold. */
+/* Schedules one job. `limited`: checks the limits of the tenant first. */
 static int schedule_one(struct engine *e, const struct job_spec *s, bool limited,
                         struct schedule_result *ret)
 {
@@ -243,7 +243,8 @@ int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_
     return err ? err : engine_schedule_asked(e, s, ret);
 }
 
-/* Bytes that item i takes; `earlier` is the item whose job it meets, if it is no holder. */
+/* The bytes that an item adds. `holder` is the job that has its key; `earlier` is an item of the
+ * batch with its key. Both may be NULL. */
 static int64_t item_needs(struct engine *e, const struct job_spec *s, const struct job *holder,
                           const struct job_spec *earlier)
 {
@@ -255,8 +256,9 @@ static int64_t item_needs(struct engine *e, const struct job_spec *s, const stru
                   : (int64_t)s->payload.len - (int64_t)earlier->payload.len;
 }
 
-/* Checks AFTER of an item whose key an earlier item may free, so that it makes a job after all. The
- * jobs that it would wait for come to memory. A job that is gone is no error: its key may stay. */
+/* Checks AFTER of an item whose key an earlier item may free, so that the item makes a job after
+ * all. The jobs that the new job would wait for come to memory. A parent that is gone is no error,
+ * because the key may stay taken. */
 static int check_freed(struct engine *e, const struct job_spec *s)
 {
     struct job_id lost;
@@ -346,7 +348,8 @@ static int schedule_known(struct engine *e, const struct job_spec *specs, size_t
     e->work.checked = true;
     for (size_t i = 0; i < n && !err; i++) {
         *ret_at = i;
-        /* The limits were checked for all. An item may end a job, and the next make one instead. */
+        /* The limits were checked for the batch as a whole. An item may end a job, and the next
+         * item may make another instead. */
         err = schedule_one(e, &specs[i], false, &ret[i]);
     }
     e->work.checked = false;

@@ -17,11 +17,11 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-/* Jobs that one request may expire or defer. After that it finds nothing, and the next goes on.
- * Serving those who wait may pass over as many between two calls of engine_advance. After that it
- * gives only what it need not look for. */
+/* How many jobs one request may pass over: it expires or defers them. After that the request finds
+ * nothing, and the next request goes on. Serving parked requests may pass over as many between two
+ * calls of engine_advance. After that it gives only jobs that need not be passed over. */
 #define PASSED_OVER_MAX 2500
-#define LOOKS_MAX       5000 /* queues that serving may then look at in vain */
+#define LOOKS_MAX       5000 /* queues that serving may look at in vain after that */
 
 struct taker {
     int64_t for_ms;
@@ -136,8 +136,8 @@ static struct job *best_of(struct engine *e, struct post *const *posts, size_t n
     return best;
 }
 
-/* 0: the job may be given out. 1: it has expired, or quiet hours put it off. BUSY: it would have
- * to, but as many were passed over as may be. Else an error. */
+/* 0: the job may be given out. 1: the job has expired, or quiet hours put it off. BUSY: the job is
+ * to be passed over, but PASSED_OVER_MAX jobs were already. Otherwise an error. */
 static int pass_over(struct engine *e, struct job *j, size_t *passed)
 {
     bool over = job_is_over(e, j); /* its timer has not been looked at yet */
@@ -265,7 +265,7 @@ static uint64_t waiter_bytes(const struct waiter *w)
     return pool_size(waiter_size(w->link_count)) + blob_str(w->worker).len;
 }
 
-/* It no longer waits at its posts. */
+/* Takes the waiter off its posts. */
 static void waiter_leave(struct engine *e, struct waiter *w)
 {
     wheel_remove(&w->timer);
@@ -380,7 +380,7 @@ void waiters_free(struct engine *e)
         waiter_free(e, container_of(t, struct waiter, timer));
 }
 
-/* False if there was nothing to give, or nothing but jobs that are to be passed over. */
+/* False: there was no job to give, or only jobs that are to be passed over. */
 static bool serve(struct engine *e, struct waiter *w, struct delivery *ret)
 {
     struct post *posts[LEASE_QUEUES_MAX];
@@ -413,9 +413,9 @@ static struct post *post_served(struct engine *e)
 }
 
 /* A post whose queues are held is called again by the event that ends the hold. A post that was not
- * served because memory is short or the server is at its limit stays for the next round. So does
- * one whose jobs are to be passed over, when many were passed over already: engine_next_wake calls
- * for the next round. */
+ * served because memory is short or the server is at its limit stays for the next round. A post
+ * whose jobs are to be passed over also stays, when PASSED_OVER_MAX jobs were passed over already.
+ * Then engine_next_wake asks for the next round at once. */
 bool engine_dispatch(struct engine *e, struct delivery *ret)
 {
     struct turns *t = &e->place.turns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The limits of tenants that new jobs meet. turn.c has those of jobs that are given out. */
+/* The limits of tenants for new jobs. turn.c has the limits for giving out jobs. */
 #include "engine/work/work.h"
 
 #include "engine/place/detail.h"
@@ -24,7 +24,9 @@ static int refuse_queues(struct engine *e, const struct tenant *t, const char *w
                         (long long)t->settings.max_queues, why);
 }
 
-/* A tenant may have neither another queue, nor another class of one, nor a LEASE that waits. */
+/* LIMIT if the tenant has its share of memory for queues and waiting LEASEs. The tenant may be
+ * NULL.
+ */
 static int refuse_standing(struct engine *e, const struct tenant *t)
 {
     if (!t || !standing_is_full(e, t))

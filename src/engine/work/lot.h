@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The items of a batch that is checked as a whole, by their keys and by their queues. */
+/* An index of a batch's items by key and by queue, for a batch that is checked as a whole. */
 #ifndef ENGINE_LOT_H
 #define ENGINE_LOT_H
 
@@ -16,8 +16,8 @@ struct lot {
 
 int lot_init(struct lot *t, struct hash_key secret, const struct job_spec *specs, size_t n);
 void lot_fini(struct lot *t);
-/* Both are asked for each item in turn, and note it. The first of them that has the key of item i,
- * and will have it when item i is scheduled; or the queue. NULL: none before it. */
+/* The caller asks both functions about each item in turn. They answer the first item that has the
+ * key, or the queue, of item i. NULL: i is the first itself, and is noted; or it has no key. */
 const struct job_spec *lot_same_key(struct lot *t, size_t i);
 const struct job_spec *lot_same_queue(struct lot *t, size_t i);
 

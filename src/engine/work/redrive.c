@@ -23,9 +23,9 @@ static int redrive(struct engine *e, struct job *j)
     return emit_put(e, &image);
 }
 
-/* Another job that has the key of a dead one, which may hold it itself; NULL with NOTFOUND, COLD or
- * NOMEM. A job on disk comes to memory, as an answer is about one job only, and should not be asked
- * for twice. */
+/* Another job that has the key of a dead job, which may also hold the key itself. NULL with
+ * NOTFOUND, COLD or NOMEM. A rival on disk comes to memory, so that the engine need not ask for it
+ * twice: a fetch answers about one job only. */
 static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
 {
     struct job *rival = NULL;
@@ -59,8 +59,8 @@ int engine_redrive(struct engine *e, struct job_id id)
     return err == BELFRY_NOTFOUND ? redrive(e, j) : err;
 }
 
-/* Puts back dead jobs of a queue that are in memory. Those whose key is taken go to the end, so
- * that the next call does not meet them first. */
+/* Puts back dead jobs of a queue that are in memory. Jobs whose key is taken go to the end, so that
+ * the next call does not meet them first. */
 static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
 {
     size_t n = 0;
@@ -88,13 +88,14 @@ static void want_dead(struct engine *e, const struct queue *q, size_t limit)
 
     want_page_of(e, q, FAMILY_KEPT, (struct cold_point){ 0, 0 }, limit);
     e->cold.want.grows = true;
-    if (a && a->want->kind == WANT_PAGE) { /* all of it was taken out already: behind that */
+    if (a && a->want->kind == WANT_PAGE) { /* that page is used up: asks for the next one */
         e->cold.want.after_len = a->last_len;
         memcpy(e->cold.want.after, a->last, a->last_len);
     }
 }
 
-/* Brings dead jobs of a queue from disk to memory: those of the answer at hand, or asks for one. */
+/* Brings dead jobs of a queue from disk to memory: the jobs of the page at hand. Without a page, it
+ * asks for one. */
 static int fetch_dead(struct engine *e, const struct queue *q, size_t limit)
 {
     struct cold_answer *a = e->cold.answer;
@@ -135,7 +136,7 @@ int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
     n = fetch_dead(e, q, limit);
     if (n == 0)
         n = redrive_hot(e, q, limit);
-    if (n == 0 && e->cold.answer->more) { /* the keys of all these are taken: on to the next ones */
+    if (n == 0 && e->cold.answer->more) { /* the keys of all jobs of this page are taken */
         want_dead(e, q, limit);
         return BELFRY_COLD;
     }

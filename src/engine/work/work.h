@@ -17,35 +17,36 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
 int refuse_full(struct engine *e);
 /* KEYEXISTS, with the id of the job that has the key. */
 int key_exists(struct engine *e, const struct job *holder);
-/* The job of an id, if it is in one of these states (bits); see job_seek. STATE. */
+/* The job of an id, if its state is among `states` (bits); see job_seek. STATE. */
 struct job *job_claim(struct engine *e, struct job_id id, unsigned states, bool take, int *ret_err);
 
 /* ---- limit.c: the limits of tenants that new jobs meet ---- */
 
-/* The tenant of a queue that may not be there yet; NULL if it is not there either. */
+/* The tenant of a queue that may not exist yet; NULL: the tenant does not exist either. */
 struct tenant *tenant_of(const struct engine *e, const struct queue *q, struct str full);
-/* Bytes that a new job of this image takes; and that a replacement takes more than its job. */
+/* The bytes that a new job of this image takes. The bytes that a replacement adds to its job. */
 int64_t image_needs(const struct job_image *image);
 int64_t replace_needs(const struct job *j, struct str payload);
-/* LIMIT if leased jobs of its tenant have their share, and a replacement of this one takes more. */
+/* LIMIT if the leased jobs of the tenant have their share, and the replacement of this job would
+ * take more memory. */
 int leased_refuses(struct engine *e, const struct job *j, struct str payload);
-/* LIMIT if so many bytes more would be beyond those that are kept of the tenant, which may be NULL.
- */
+/* LIMIT if `needs` more bytes would go beyond the limit of bytes that are kept of the tenant. The
+ * tenant may be NULL. */
 int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs);
 /* LIMIT if the tenant, which may be NULL, has as many pending jobs as it may. */
 int tenant_refuses_job(struct engine *e, const struct tenant *t);
-/* LIMIT if the tenant may have no further job in this queue, which may be NULL: it has as many
- * pending jobs as it may, or the queue would be one too many. */
+/* LIMIT if the tenant has as many pending jobs as it may, or if this queue would be one too many.
+ * The queue may be NULL. */
 int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
-/* LIMIT if the tenant has as many used queues as it may, or no memory for another one, and this one
- * is not among them. */
+/* LIMIT if the tenant has as many used queues as it may, or its share of memory for queues. A queue
+ * that is used already is never refused. */
 int tenant_refuses_queue(struct engine *e, const struct queue *q, struct str full);
-/* LIMIT if queues and waiting LEASEs of the tenant have their share of memory: for a LEASE that is
- * to wait; and for a job that would be the first of its class in a queue. */
+/* LIMIT if queues and waiting LEASEs of the tenant have their share of memory. One function is for
+ * a LEASE that is to wait, the other for a job that would be the first of its class in a queue. */
 int tenant_refuses_waiter(struct engine *e, const struct tenant *t);
 int tenant_refuses_class(struct engine *e, const struct queue *q, const struct job_spec *s);
-/* LIMIT if workers of the tenant wait at as many unused queues as they may, or there is no memory
- * for another one. */
+/* LIMIT if workers of the tenant wait at as many unused queues as they may, or if the tenant has
+ * its share of memory for queues. */
 int tenant_refuses_wait(struct engine *e, struct str full);
 
 /* ---- after.c: jobs that wait for others ---- */
@@ -60,7 +61,7 @@ void after_ask(struct engine *e, const struct job_spec *s);
 /* Whether the specs before the i-th leave room for its listeners, if all are scheduled together.
  * LIMIT. */
 int after_room(struct engine *e, const struct job_spec *specs, size_t i);
-/* They are not scheduled, or they are now: after_room no longer counts on them. */
+/* The specs were refused, or are scheduled by now: after_room no longer reserves room for them. */
 void after_promise_nothing(const struct engine *e, const struct job_spec *specs, size_t n);
 /* Writes the options that name the jobs of AFTER which have not ended. */
 void after_put(struct engine *e, struct buf *out, const struct job_spec *s);
@@ -77,7 +78,8 @@ int after_told(struct engine *e, struct job *j, const struct job *ended);
 
 #define TOKEN_COUNTER 40 /* bits of a token below the epoch */
 
-/* Those who wait have to be served again after engine_advance: many jobs were passed over. */
+/* Whether parked requests must be served again after the next engine_advance, because
+ * PASSED_OVER_MAX jobs were passed over. */
 bool lease_round_is_used_up(const struct engine *e);
 /* Takes a waiter whose time is up off its posts; engine_timeout hands it out. Returns how many
  * posts there were: 1 or more. */

@@ -6,17 +6,17 @@
 #include "base/hist.h"
 #include "base/list.h"
 
-/* What engine_dispatch and engine_push_lease have done since engine_advance. */
+/* The work of engine_dispatch and engine_push_lease since the last engine_advance. */
 struct lease_round {
-    size_t passed; /* jobs that they passed over */
-    size_t looks;  /* queues that they looked at in vain since these are as many as they may be */
+    size_t passed; /* jobs that were passed over */
+    size_t looks;  /* queues that were looked at in vain after PASSED_OVER_MAX was reached */
 };
 
 struct work {
     bool inside;  /* the engine itself asks: jobs of hidden queues are found */
-    bool checked; /* the items of a batch are scheduled, which were checked together before */
-    bool asked;   /* all that the request needs of jobs on disk is known: what is not is nowhere */
-    bool torn;    /* some records of a commit that must be whole could not be made */
+    bool checked; /* the items of a batch, which were checked together, are being scheduled */
+    bool asked;   /* all facts about jobs on disk were fetched: a job without one is nowhere */
+    bool torn;    /* some records of a commit that must be whole are missing */
     uint64_t next_token;
     uint64_t random;
     uint64_t waiters;

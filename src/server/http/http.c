@@ -10,9 +10,9 @@
 #include "server/acked.h"
 #include "server/http/http_client.h"
 
-#define SLOW_BYTES      ((size_t)256 << 10) /* of an answer that a client takes in client_timeout */
+#define SLOW_BYTES      ((size_t)256 << 10) /* bytes that a client must take in client_timeout */
 #define ANSWER_SPARE    ((size_t)4096)      /* memory beside max_headers, for headers of answers */
-#define HELD_TURN       64                  /* answers that waited for a turn and have it now */
+#define HELD_TURN       64                  /* held answers that go on in one turn */
 #define NO_MORE_CLIENTS 2000000u            /* listen.c looks at max_connections */
 
 static void http_close(struct client *client);
@@ -225,7 +225,7 @@ static bool http_progress(struct client *client, uint64_t *ret)
     return !c->stream && !c->suspended && c->phase != PHASE_WAITS;
 }
 
-/* How long the client has for its answer: a piece in each client_timeout. */
+/* How long the client has for its answer: one client_timeout for each SLOW_BYTES, and one more. */
 static int64_t answer_ms(const struct http_client *c)
 {
     int64_t pieces = 1 + (int64_t)(c->answer.body.len / SLOW_BYTES);
@@ -337,9 +337,9 @@ static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *
 
 static void on_timer(uv_timer_t *timer);
 
-/* libmicrohttpd wants a turn at once while clients pipeline requests. No timer gives it that turn:
- * libuv fires a timer of 0 ms again before it looks at any other client, as long as its callback
- * sets it. */
+/* libmicrohttpd wants a turn at once while clients pipeline requests. A timer of 0 ms would not do.
+ * libuv fires such a timer again before it looks at any other client, as long as its callback sets
+ * it. */
 static void arm_timer(struct http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms;

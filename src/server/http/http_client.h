@@ -38,7 +38,7 @@ struct http_client {
     const char *key;      /* Idempotency-Key, or NULL; libmicrohttpd's while the request lasts */
     const char *trace[2]; /* traceparent and tracestate, or NULL */
     struct buf body;
-    size_t charge;  /* The body that is coming takes so many bytes at most. */
+    size_t charge;  /* The bytes that the coming body takes at most. */
     size_t dropped; /* Bytes of the body that were not kept, as the answer is an error already. */
     struct http_call call;
     uv_poll_t *watch; /* Tells that the client goes away while libmicrohttpd does not look. */
@@ -47,12 +47,13 @@ struct http_client {
     bool waited;      /* The answer has waited for a turn: it goes however long this one lasts. */
     bool answered;    /* `answer` is there. */
     struct http_answer answer;
-    const struct buf *shared; /* The body instead of that of `answer`: a page of all clients. */
+    const struct buf
+        *shared;      /* A page of all clients, in place of the body of `answer`, or NULL. */
     bool last;        /* The connection ends: where the next request would begin is unknown. */
     bool head;        /* HEAD: only the headers of the answer are sent. */
-    const char *type; /* The type of the answer if it is neither JSON nor a problem; NULL: it is. */
+    const char *type; /* The type of an answer that is neither JSON nor a problem; else NULL. */
     bool html;        /* The answer is a page. */
-    char nonce[24];   /* The scripts and styles of the page have this. */
+    char nonce[24];   /* The scripts and styles of the page carry this text. */
     struct http_stream *stream; /* The answer is this stream of events; NULL: it is not. */
 };
 
@@ -105,7 +106,8 @@ const char *http_ambiguous(struct http_client *c, char *text, size_t size);
 /* Tells the account what the connection holds. */
 void http_note_held(struct http_client *c);
 
-/* The answer is ready, but the turn has lasted for long: libmicrohttpd asks again in the next. */
+/* Holds a ready answer back, because the turn has lasted for long. libmicrohttpd asks again in the
+ * next turn. */
 void http_hold(struct http_client *c);
 /* Has libmicrohttpd ask again for a suspended connection's answer. */
 void http_wake(struct http_client *c);

@@ -13,7 +13,7 @@
 #include "server/http/http_client.h"
 
 #define PIECE_BYTES ((size_t)8 << 10) /* taken from the ring at a time, and an event more */
-#define FILL_US     2000 /* that all streams take from the ring for, in one turn of the loop */
+#define FILL_US     2000              /* the time for filling all streams in one turn of the loop */
 #define BEAT_MS     15000
 
 struct http_stream {
@@ -147,8 +147,8 @@ static uint64_t streams_set(const struct http_client *c)
                : 0;
 }
 
-/* Why there may be no more streams, or NULL. Tokens of one tenant may have half of all streams, so
- * that they do not keep out other tenants, or fewer if its max_streams says so. */
+/* Why there may be no further stream, or NULL. The tokens of one tenant may have half of all
+ * streams, or fewer if its max_streams says so. So they do not keep out other tenants. */
 static const char *one_too_many(const struct http_client *c, char *why, size_t why_size)
 {
     const struct server *s = c->client.server;

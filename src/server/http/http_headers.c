@@ -14,7 +14,7 @@ static const char *const single[] = { MHD_HTTP_HEADER_HOST,
                                       MHD_HTTP_HEADER_AUTHORIZATION };
 #define SINGLES (sizeof(single) / sizeof(single[0]))
 
-/* What the headers of a request are like. */
+/* Facts about the headers of a request. */
 struct headers {
     unsigned counts[SINGLES];
     bool bad_name; /* A name has a character that no name may have, such as a blank. */

@@ -235,10 +235,10 @@ static bool is_cross_site(const struct http_client *c)
              (c->match.route->page == HTTP_DOCS || c->match.route->page == HTTP_HOME));
 }
 
-/* Refuses requests of foreign pages in a browser on this machine; true: it did. A foreign page
- * cannot send JSON without asking first (415). Its Origin differs from Host, or the browser says
- * where it is from. If it has a name that leads here, Host is not one of ours; with TLS the browser
- * sees that from the certificate. */
+/* Refuses requests of foreign pages in a browser on this machine. True: the request was refused. A
+ * foreign page cannot send JSON without asking first (415). Its Origin differs from Host, or the
+ * browser says that the page is from elsewhere. If the name of the page leads to this server, Host
+ * is not one of our names; with TLS the browser sees that from the certificate. */
 static bool refuse_strangers(struct http_client *c)
 {
     const char *host = http_header(c, MHD_HTTP_HEADER_HOST),
@@ -380,7 +380,8 @@ static enum MHD_Result refuse_headers(struct http_client *c, int status, const c
     return send_answer(c);
 }
 
-/* Whether the headers take more memory than they may. What they leave has room for an answer. */
+/* Whether the headers take more memory than max_headers. The rest of the memory is for an answer.
+ */
 static bool is_crowded(const struct http_client *c)
 {
     const union MHD_ConnectionInfo *size =
@@ -412,9 +413,9 @@ static enum MHD_Result refuse_crowded(struct http_client *c)
     return MHD_NO;
 }
 
-/* Answers a body that is too long. Many clients write all of a body before they read, and would
- * miss an answer that is followed by the end of the connection. So the body is read and dropped,
- * unless it is very long, or the client waits for a word before it sends. */
+/* Answers a body that is too long. Many clients write all of a body before they read. They would
+ * miss an answer that is followed by the end of the connection. So the server reads and drops the
+ * body, unless it is very long, or the client waits for 100 Continue before it sends. */
 static enum MHD_Result refuse_length(struct http_client *c, unsigned long long bytes)
 {
     const char *expect = http_header(c, MHD_HTTP_HEADER_EXPECT);

@@ -115,7 +115,7 @@ void push_judge(const struct outgoing_answer *a, int64_t now_ms, struct push_ver
         break;
     case OUTGOING_REFUSED:
         ret->outcome = PUSH_forbidden;
-        /* One text for both, so that nobody can ask which names there are inside. */
+        /* One text for both cases, so that no client can find out which names exist inside. */
         set_error(ret, "the endpoint's name does not resolve, or it has no address and port that "
                        "push_allow and push_ports allow");
         break;

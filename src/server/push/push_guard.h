@@ -29,7 +29,7 @@ struct guard_ports {
 struct push_guard {
     struct guard_rule rules[GUARD_RULES];
     size_t count;
-    struct guard_ports ports[GUARD_PORTS]; /* of addresses that no rule names */
+    struct guard_ports ports[GUARD_PORTS]; /* allowed ports of addresses that no rule names */
     size_t port_count;                     /* 0: all ports */
 };
 
@@ -37,7 +37,8 @@ struct push_guard {
  * False: *ret_bad is a word that is none of these, or is beyond GUARD_RULES. */
 bool push_guard_parse(struct str text, struct push_guard *ret, struct str *ret_bad);
 /* Reads ports and ranges with commas between, `80,443,8000-8999`, into a guard that was parsed.
- * Empty: all ports. False: *ret_bad is a word that is none of these, or is beyond GUARD_PORTS. */
+ * Empty: all ports. False: *ret_bad is a word that is no port or range, or is beyond GUARD_PORTS.
+ */
 bool push_guard_ports(struct str text, struct push_guard *g, struct str *ret_bad);
 
 bool push_guard_allows(const struct push_guard *g, const struct sockaddr *address);

@@ -46,7 +46,7 @@ static int end(void **state)
     return 0;
 }
 
-/* A walk meets those that are in, in their order. */
+/* A walk meets all things of the tree, in their order. */
 static void check(void)
 {
     struct str last = { "", 0 };

@@ -227,7 +227,7 @@ static struct job_id waits_in(const char *queue, struct job_id parent)
     return schedule(&spec);
 }
 
-/* A tenant with many listeners keeps no other waiting for long, after a restart neither. */
+/* A tenant with many listeners keeps no other tenant waiting for long, also after a restart. */
 static void tenants_take_turns_in_telling(void **state)
 {
     struct job_id parent, child, other, others_child;

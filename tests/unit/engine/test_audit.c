@@ -94,6 +94,19 @@ static void an_entry_is_kept_for_its_time_and_survives_a_replay(void **state)
     assert_string_equal(log_of("*", 0, INT64_MAX, 10), "");
 }
 
+/* Else it would stand in memory beside younger entries on disk. */
+static void an_entry_that_was_over_stays_gone_when_the_clock_is_set_back(void **state)
+{
+    (void)state;
+    add("acme", "a");
+    pass(AUDIT_KEEP_MS);
+    add("acme", "b");
+    assert_string_equal(log_of("*", 0, INT64_MAX, 10), "b ");
+    wall -= 1000;
+    replay();
+    assert_string_equal(log_of("*", 0, INT64_MAX, 10), "b ");
+}
+
 static void a_clock_that_is_set_back_hides_none(void **state)
 {
     (void)state;
@@ -159,6 +172,7 @@ int main(void)
         TEST(entries_come_oldest_first_in_pages_of_any_size),
         TEST(a_page_that_is_full_goes_on_behind_its_last_entry),
         TEST(an_entry_is_kept_for_its_time_and_survives_a_replay),
+        TEST(an_entry_that_was_over_stays_gone_when_the_clock_is_set_back),
         TEST(a_clock_that_is_set_back_hides_none),
         TEST(the_answer_waits_for_its_entry),
         TEST(settings_that_change_nothing_have_no_record),

@@ -252,8 +252,9 @@ static void one_request_puts_off_a_bounded_number(void **state)
     assert_int_equal(deferred("a@q"), 3000);
 }
 
-/* Serving all who wait puts off no more in one turn than one request does, however many queues
- * there are. Nobody else waits for that, and the engine calls for the next turn. */
+/* In one turn, serving all parked requests puts off no more jobs than one request does, however
+ * many queues there are. Other requests do not wait for that, and the engine asks for the next
+ * turn. */
 static void one_turn_puts_off_a_bounded_number(void **state)
 {
     enum { QUEUES = 8, JOBS = 1000 };

@@ -32,7 +32,8 @@ static struct job_id schedule_large(const char *queue)
     return r.id;
 }
 
-/* Schedules and leases jobs of 1 MiB until none is given; returns how many were. One waits then. */
+/* Schedules and leases jobs of 1 MiB until none is given. Returns how many were given; one more is
+ * ready then. */
 static int fill(const char *queue, struct job_view *ret, int most)
 {
     int n = 0;
@@ -192,7 +193,7 @@ static void all_tenants_together_have_an_end(void **state)
     assert_int_equal(delivered.calls, 2);
 }
 
-/* A tenant of little jobs has a little though others leave nothing. */
+/* A tenant of small jobs gets the least share even if others leave nothing. */
 static void the_least_share_is_for_several_small_jobs(void **state)
 {
     struct job_view mine[100], v;

@@ -28,7 +28,7 @@ static void name_of(char ret[32], const char *tenant, int i)
     snprintf(ret, 32, "%s@q%d", tenant, i);
 }
 
-/* A job in each of so many queues, which ends at once. */
+/* Schedules and cancels one job in each of n queues. */
 static void use_once(const char *tenant, int n, int64_t retain_ms)
 {
     char name[32];
@@ -183,7 +183,7 @@ static void a_queue_that_was_used_once_is_small(void **state)
         else
             schedule_kept(name, 0);
     }
-    /* What the account says is there, and it is little. */
+    /* Each queue is in the account, and takes little. */
     uint64_t each = (engine_memory(e) - before) / MANY;
     assert_in_range(each, 500, 3500);
 }
@@ -338,7 +338,7 @@ static void workers_wait_at_as_many_other_queues(void **state)
 
 /* ---- Memory ---- */
 
-/* LEASEs at 64 queues each wait, until one is refused; how many. */
+/* Parks LEASEs at 64 queues each until one is refused. Returns how many wait. */
 static size_t park(const char *tenant, struct waiter **ret, size_t most)
 {
     static char names[LEASE_QUEUES_MAX][32];

@@ -126,8 +126,8 @@ static void a_costly_search_ends_it(void **state)
 
 /* ---- Catching up and overlapping ---- */
 
-/* One is under way since period 0 or not; then nobody is there for periods 1 to 10, which are two
- * minutes each: 1 to 9 were missed, and 10 is half a minute ago. Then all run. */
+/* An occurrence is under way since period 0, or none is. Then no server runs for periods 1 to 10,
+ * which are two minutes each. So 1 to 9 were missed, and 10 is half a minute ago. Then all run. */
 static void check_downtime(enum catchup catchup, enum overlap overlap, bool busy, uint64_t missed,
                            uint64_t overlapped, uint64_t ran)
 {

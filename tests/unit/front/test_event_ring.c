@@ -131,8 +131,8 @@ static void readers_get_every_event_or_the_number_missed(void **state)
     assert_true(ring.next - ring.first < 1000 && ring.next - ring.first > 100);
 }
 
-/* It stopped behind the last event before the start; a lap later other bytes stand there, and the
- * event that it reads next is still at the start. */
+/* The reader stopped behind the last event before the ring wraps. A lap later other bytes stand at
+ * that place. The event that the reader reads next is still at the start of the ring. */
 static void a_reader_that_stopped_where_the_ring_wraps_goes_on_at_the_start(void **state)
 {
     struct event_cursor c = event_ring_end(&ring);

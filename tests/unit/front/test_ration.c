@@ -30,7 +30,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Tries as often; how many entries there were. */
+/* Tries to make `tries` entries. Returns how many were made. */
 static int make(const char *tenant, bool admin, int tries, int64_t ms)
 {
     int n = 0;

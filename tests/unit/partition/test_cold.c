@@ -51,7 +51,8 @@ static void a_restart_knows_what_is_on_disk(void **state)
     assert_int_equal(work("q"), MANY);
 }
 
-/* The batch is in runs but no record says so: its logs are strays, its jobs in the journal. */
+/* The batch is in runs, but no record says so. Then its runs are strays, and its jobs are in the
+ * journal. */
 static void a_crash_before_the_record_of_a_batch_loses_nothing(void **state)
 {
     struct chore *c;
@@ -276,7 +277,8 @@ static void expect_key_of(int i, struct job_id id)
     assert_int_equal(r.id.seq, id.seq);
 }
 
-/* A batch has both jobs of a key: the one that was cancelled meanwhile, and the other. */
+/* A batch has two jobs of one key: a job that was cancelled meanwhile, and the job that got its
+ * key. */
 static void a_key_that_another_job_gets_while_a_batch_is_gathered_is_that_jobs(void **state)
 {
     static struct job_id ids[NAMED];
@@ -413,7 +415,8 @@ static void passing_jobs_come_from_disk_past_those_that_are_held(void **state)
     assert_int_equal(work("a@q"), MANY);
 }
 
-/* A night's work that does not fit in memory goes from one part of the disk to another. */
+/* Jobs that quiet hours put off, and that do not fit in memory, go from one part of the disk to
+ * another. */
 static void a_backlog_is_put_off_by_quiet_hours(void **state)
 {
     struct tenant_settings s = { .quiet = "00:00-24:00", .tz = "UTC", .spread_ms = 1000 };
@@ -461,7 +464,7 @@ static struct job_id schedule_ordered(int64_t in_ms)
     return r.id;
 }
 
-/* Cancels those that are in memory, and says which is the first on disk. */
+/* Cancels the jobs that are in memory. Returns the index of the first job on disk. */
 static int cancel_hot(const struct job_id *ids, int n)
 {
     int first = n;

@@ -198,7 +198,8 @@ static void what_is_done_can_be_deleted_when_others_have_its_keys(void **state)
     engine_verify(e);
 }
 
-/* The clock was set back before the second was done. The one in memory keeps the key. */
+/* The clock was set back before the second job was done, so the holds of both jobs end together.
+ * The job in memory keeps the key. */
 static void of_two_holds_that_end_together_the_later_job_s_counts(void **state)
 {
     struct job_id first = done_with_keys(), id;

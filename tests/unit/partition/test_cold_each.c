@@ -17,7 +17,8 @@ static int schedule_each(const struct job_spec specs[2])
     return err;
 }
 
-/* An item with the key of a job that the item moves to where it has expired. */
+/* Schedules a job with this key. Returns an item that replaces the job by one that has expired, and
+ * so frees the key. */
 static struct job_spec freeing(const char *key, int64_t retain_ms)
 {
     struct job_spec spec = spec_of("q", HOUR);

@@ -61,7 +61,7 @@ static void a_key_that_was_made_for_it_does_not_have_the_name_of_another(void **
     }
 }
 
-/* Keys of one queue with one hash, which were computed in the same way, as ordering keys. */
+/* Keys of one queue were computed to share a public hash. Here they are ordering keys. */
 static void ordering_keys_that_were_made_for_it_have_lanes_of_their_own(void **state)
 {
     static const struct str made[] = {

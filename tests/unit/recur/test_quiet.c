@@ -147,29 +147,29 @@ static void test_london(void **state)
     in_zone("Europe/London");
     until("22:00-07:00", "2026-03-28T23:00:00Z", "2026-03-29T06:00:00Z");
     until("22:00-07:00", "2026-10-24T22:00:00Z", "2026-10-25T07:00:00Z");
-    /* An end in the gap is the end of the gap, */
+    /* A window that ends in the gap is over at the end of the gap. */
     until("22:00-01:30", "2026-03-28T23:00:00Z", "2026-03-29T01:00:00Z");
-    /* a start in it, too; */
+    /* A window that starts in the gap starts at the end of the gap. */
     until("01:30-03:00", "2026-03-29T00:59:59Z", NULL);
     until("01:30-03:00", "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z");
-    /* a window within it is not shown that day; */
+    /* A window within the gap is not shown that day. */
     until("01:10-01:50", "2026-03-29T00:59:59Z", NULL);
     until("01:10-01:50", "2026-03-29T01:00:00Z", NULL);
-    /* and two that only the gap keeps apart are one. */
+    /* Two windows that only the gap keeps apart are one. */
     until("00:00-01:15;01:45-03:00", "2026-03-29T00:30:00Z", "2026-03-29T02:00:00Z");
     until("00:00-01:15;01:45-03:00", "2026-03-30T00:20:00Z", NULL);
-    /* An end that is shown twice is the second one; */
+    /* If the end of a window is shown twice, the second showing is the end. */
     until("22:00-01:30", "2026-10-24T22:00:00Z", "2026-10-25T01:30:00Z");
     until("22:00-01:30", "2026-10-25T00:29:59Z", "2026-10-25T01:30:00Z");
     until("22:00-01:30", "2026-10-25T00:30:00Z", NULL); /* 01:30 BST: what the clock shows */
     until("22:00-01:30", "2026-10-25T00:59:59Z", NULL);
     until("22:00-01:30", "2026-10-25T01:00:00Z", "2026-10-25T01:30:00Z");
-    /* a start likewise; */
+    /* If the start of a window is shown twice, the window starts each time. */
     until("01:30-03:00", "2026-10-25T00:29:59Z", NULL);
     until("01:30-03:00", "2026-10-25T00:30:00Z", "2026-10-25T03:00:00Z");
     until("01:30-03:00", "2026-10-25T01:29:59Z", NULL);
     until("01:30-03:00", "2026-10-25T01:30:00Z", "2026-10-25T03:00:00Z");
-    /* and an end at the moment of the change is the one after it. */
+    /* A window that ends where the clock is set back ends with the second showing. */
     until("01:00-02:00", "2026-10-25T00:00:00Z", "2026-10-25T02:00:00Z");
     until("00:00-01:00", "2026-10-24T23:30:00Z", "2026-10-25T00:00:00Z");
     until("00:00-01:00", "2026-10-25T01:00:00Z", NULL);

@@ -93,7 +93,7 @@ static void the_searches_of_a_preview_share_one_budget(void **state)
     zone_free(z);
 }
 
-/* A jump asks for each run of the day how far away it is. Here are three in each hour. */
+/* A jump computes how far away each admitted run of the day is. Here each hour has three runs. */
 static void a_jump_costs_by_the_runs_that_it_asks(void **state)
 {
     struct zone *z = zone_named("UTC");

@@ -53,7 +53,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Turns until so many were flushed in all; each turn flushes a few. */
+/* Makes turns until `all` clients were flushed. Each turn flushes a few. */
 static void flush_all(int all)
 {
     while (flushed < all) {

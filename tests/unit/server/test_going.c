@@ -40,7 +40,7 @@ static int teardown(void **state)
     return uv_loop_close(&server.loop);
 }
 
-/* All clients have gone; those that end now. */
+/* All clients have gone. Returns how many connections end now. */
 static int end_some(void)
 {
     int n = 0;

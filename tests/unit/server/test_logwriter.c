@@ -49,7 +49,7 @@ static bool read_some(size_t n)
     return got > 0;
 }
 
-/* Ends the writer, and reads what is left. */
+/* Ends the writer, and reads the remaining lines. */
 static const char *all_lines(void)
 {
     bool ended;
@@ -87,7 +87,7 @@ static void lines_come_in_order_and_whole_however_often_the_ring_goes_round(void
     assert_int_equal(*at, '\0');
 }
 
-/* Nobody reads, so the pipe and then the ring are full. */
+/* The test does not read, so the pipe and then the ring are full. */
 static void nobody_waits_for_a_reader_and_lost_lines_are_told(void **state)
 {
     unsigned long lost;

@@ -86,7 +86,7 @@ static void copy_of_the_header_saves_the_log(void **state)
     buf_fini(&b);
 }
 
-/* Numbers start anew in a repaired log, so elements are known by their first byte and length. */
+/* Counts the elements of a repaired log, whose numbers start anew at 0 and have no gap. */
 static int count_any(void *arg, uint64_t seq, struct str element)
 {
     (void)element;

@@ -147,7 +147,7 @@ static void resp_learns_the_size_at_the_end(void **state)
     expect("+OK\r\n-NOMEM out of memory\r\n");
 }
 
-/* So many views of a kibibyte until the page says that it is full. */
+/* Adds views of a kibibyte until the page is full. Returns how many were added. */
 static size_t views_until_full(struct page *p)
 {
     static char note[1024];
