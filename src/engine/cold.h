@@ -33,20 +33,32 @@ struct cold_run {
 /* ---- Jobs that a request needs ---- */
 
 enum want_kind {
-    WANT_ID,
-    WANT_KEY,
+    WANT_JOBS, /* jobs by id or by key */
     WANT_PAGE, /* entries of one family behind a key */
 };
 
+#define ASK_NAME_BYTES 18 /* of a locator's key of a key */
+
+/* One of the jobs that a request needs. */
+struct cold_ask {
+    bool by_key;
+    bool whole;   /* All of the job is needed. Otherwise its head may come; see cold_item.cut. */
+    bool has_old; /* Some runs may know the key by `old_name`. */
+    struct job_id id;
+    char name[ASK_NAME_BYTES];     /* by_key: as the locator has it */
+    char old_name[ASK_NAME_BYTES]; /* as the locator had it before there was a secret */
+    size_t first;                  /* answer: its items, in cold_answer.items */
+    size_t n;
+};
+
+/* The order of asks in an answer. Asks for the same job by the same name are equal. */
+int ask_compare(const void *a, const void *b);
+
 struct cold_want {
     enum want_kind kind;
-    struct job_id id;
-    size_t queue_len;
-    size_t key_len;
-    size_t order_len;
-    char queue[QUEUE_MAX_BYTES];
-    char key[KEY_MAX_BYTES];
-    char order[KEY_MAX_BYTES];
+    bool grows; /* The request brings the job, or jobs that are needed whole, to memory. */
+    struct cold_ask *asks; /* WANT_JOBS: borrowed from the engine until its next request */
+    size_t ask_count;
     size_t after_len;  /* WANT_PAGE: entries behind this key */
     size_t prefix_len; /* WANT_PAGE: the first bytes of the key, which all entries share */
     char after[COLD_KEY_MAX];
@@ -57,6 +69,7 @@ struct cold_want {
 
 struct cold_item {
     uint32_t number; /* of the run that has the item */
+    bool cut;        /* The body is the head of a job: its state, moments, key and ordering key. */
     size_t key_len;
     char key[COLD_KEY_MAX];
     struct str body; /* of a PUT record */
@@ -77,8 +90,9 @@ uint64_t engine_moves(const struct engine *e);
 /* A number that changes whenever runs do. */
 uint64_t engine_run_changes(const struct engine *e);
 
-/* The item that the last request needs, which answered COLD. The host has the item looked up, gives
- * the answer, and executes the request again, both in one turn. */
+/* The jobs that the last request needs, which answered COLD. The host has them looked up, gives the
+ * answer, and executes the request again, both in one turn. In the answer of WANT_JOBS, the asks
+ * are sorted, and each is there once. */
 const struct cold_want *engine_want(const struct engine *e);
 /* Borrows the answer until engine_answer(e, NULL). COLD: jobs moved meanwhile, and the host must
  * look them up again. */

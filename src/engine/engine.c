@@ -86,6 +86,7 @@ void engine_free(struct engine *e)
     pool_fini(&e->place.known.pool);
     pool_fini(&e->pool);
     buf_fini(&e->scratch);
+    buf_fini(&e->cold.asking.asks);
     free(e);
 }
 
@@ -237,7 +238,6 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
             wheel_rewind(&e->wheels[i], wall_ms);
         tails_rewind(e);
         jobs_rewind(e, &e->place.due[HIDDEN_RECURRENCE]);
-        e->cold.absent.n = 0; /* keys whose hold was over may be held again */
     } else if (wall_ms > e->now_ms) {
         if (MUTANT(e->o.mutant, LEASE_BY_WALL) && wall_ms - e->now_ms > mono_ms - e->mono_ms)
             mono_ms += wall_ms - e->now_ms;

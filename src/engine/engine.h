@@ -122,11 +122,12 @@ void engine_refuse_new(struct engine *e, bool refuse);
 int engine_schedule(struct engine *e, const struct job_spec *spec, struct schedule_result *ret);
 
 /* Schedules all jobs or none, in one commit. Together they may be as large as one job. *ret_at is
- * the first that is refused. Errors as above; after NOMEM see engine_torn. */
+ * the first that is refused; n: all of them. Errors as above, and TOOLARGE as below; after NOMEM
+ * see engine_torn. */
 int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
                         struct schedule_result *ret, size_t *ret_at);
-/* Brings to memory all that engine_schedule_asked needs of the items of a batch, which are
- * scheduled one by one. After COLD the caller asks again. NOMEM. */
+/* Asks for all jobs on disk that the items of a batch may meet, which are scheduled one by one.
+ * After COLD the caller asks again. TOOLARGE: they cannot come to memory together. NOMEM. */
 int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n);
 /* Schedules an item of the batch of the last engine_schedule_ask, in the same turn. Errors as
  * engine_schedule, but never COLD, whatever the items before it did. */

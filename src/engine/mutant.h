@@ -101,7 +101,10 @@
     X(AUDIT_MERGED, "a merge drops each second entry of it")                \
     X(SECRET_LOST, "the secret is not written in further segments")         \
     X(OLD_NAMES_LOST, "names of before the secret are not looked for")      \
-    X(LANES_UNNAMED, "lanes of before the secret keep their names")
+    X(LANES_UNNAMED, "lanes of before the secret keep their names")         \
+    X(ASK_LOST, "of the jobs on disk that a batch names one is looked up")  \
+    X(CUT_TAKEN, "the head of a job on disk comes to memory as the job")    \
+    X(COPIES_KEPT, "copies of jobs stay in the account when requests end")
 
 enum mutant {
     MUTANT_NONE,

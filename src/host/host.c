@@ -300,6 +300,10 @@ void host_turn(struct host *h)
     h->noted_us = h->seen_us;
     h->deliveries = 0;
     end_waits(h);
+    if (host_is_up(h)) {
+        errands_answer(h);
+        note_work(h, "requests that needed the disk");
+    }
     if (host_is_up(h) && engine_torn(h->engine))
         host_fail(h, "a batch is not whole", BELFRY_NOMEM, "it is as if it had not been asked for");
     if (host_is_up(h) && !h->resting) {
@@ -317,6 +321,8 @@ void host_turn(struct host *h)
         start_commit(h, false); /* a chore may wait for it */
         note_work(h, "beginning chores");
     }
+    if (host_is_up(h) && errands_may_go_on(h))
+        host_wake(h);
     set_alarms(h);
 }
 
@@ -331,7 +337,9 @@ int host_init(struct host *h, uv_loop_t *loop, struct store *store, int64_t sync
     h->wall_alarm.fd = h->mono_alarm.fd = -1;
     h->credit_us = STALL_CREDIT_US;
     list_init(&h->uncommitted);
-    list_init(&h->errands_waiting);
+    list_init(&h->errands_back);
+    for (int i = 0; i < ERRAND_CLASSES; i++)
+        list_init(&h->errands[i].waiting);
     uv_idle_init(loop, &h->busy);
     uv_timer_init(loop, &h->rebuild);
     h->rebuild.data = h;

@@ -67,6 +67,13 @@ struct host_ops {
     void (*worked)(void *user, const char *what, int64_t us);
 };
 
+enum errand_class { ERRAND_PLAIN, ERRAND_HEAVY, ERRAND_GROWING, ERRAND_CLASSES }; /* errand.h */
+
+struct errand_queue {
+    struct list waiting; /* the first errand of each group, the next one first */
+    unsigned taken;      /* slots of errands that are on their way or back */
+};
+
 /* The user may read all members, and adds entries of its own to `uncommitted`. */
 struct host {
     uv_loop_t *loop;
@@ -88,8 +95,8 @@ struct host {
     struct committer *committer;
     int64_t commit_begun_us; /* monotonic: when the commit under way began */
     struct host_chore chores[CHORE_KINDS];
-    struct list errands_waiting;
-    unsigned errands_sent; /* errands on their way */
+    struct errand_queue errands[ERRAND_CLASSES];
+    struct list errands_back; /* errands whose requests are to be executed again */
     struct hist commit_us;
     struct hist fetch_us;
 

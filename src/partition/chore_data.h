@@ -141,6 +141,10 @@ struct fetch {
     struct cold_answer answer;
     struct pinned pinned;
     struct items items;
+    unsigned tries;     /* how many times jobs had moved when the answer came */
+    size_t whole_bytes; /* of jobs that were asked for as a whole */
+    size_t bytes;       /* in partition.fetch_bytes, */
+    size_t copy_bytes;  /* and in partition.copy_bytes */
 };
 
 #endif

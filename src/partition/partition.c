@@ -473,7 +473,8 @@ void partition_stats(const struct partition *p, struct partition_stats *ret)
 {
     *ret = p->stats;
     ret->epoch = p->epoch;
-    ret->memory_bytes = chores_memory(p);
+    ret->fetch_bytes = p->fetch_bytes + p->copy_bytes;
+    ret->memory_bytes = chores_memory(p) + ret->fetch_bytes;
     ret->segments = (uint32_t)p->segment_count;
     ret->journal_bytes = 0;
     for (size_t i = 0; i < p->segment_count; i++)

@@ -152,6 +152,12 @@ const char *chore_name(const struct chore *c);
 
 /* To be called after a request answered COLD. NULL if memory ran out. */
 struct fetch *partition_fetch(struct partition *p);
+/* Whether requests have read as much as one request may bring to memory. */
+bool partition_copies_much(const struct partition *p);
+/* How many jobs the request brings to memory, as far as it knows. */
+size_t fetch_grows(const struct fetch *f);
+/* How many jobs the fetch looks for. */
+size_t fetch_looks(const struct fetch *f);
 /* Blocks; on any thread. */
 int fetch_run(struct fetch *f);
 /* Back on the engine's thread, with the answer of fetch_run. 0: the host executes the request again
@@ -172,7 +178,8 @@ struct partition_stats {
     uint64_t loaded_jobs;
     uint64_t merged_runs;
     uint64_t fetches;
-    uint64_t memory_bytes; /* of the engine, of filters, and of jobs on their way to disk */
+    uint64_t memory_bytes; /* of the engine, of filters, and of jobs on their way to or from disk */
+    uint64_t fetch_bytes;  /* the part of memory_bytes that belongs to requests for jobs on disk */
     uint64_t epoch;
 };
 

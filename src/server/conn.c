@@ -225,7 +225,7 @@ static void execute_request(struct conn *c, const struct resp_request *r, bool c
     uint64_t lsn = session_execute(session, &target, r->args, r->n, &c->client, &c->out.bytes);
 
     if (session->cold) {
-        c->client.errand = errand_begin(&s->host, &c->client);
+        c->client.errand = errand_begin(&s->host, &c->client, c->client.holding.account);
         if (!c->client.errand)
             reply_error(c, BELFRY_NOMEM, "");
     } else if (!session->parked && !session->no_room) { /* else there is no reply yet */

@@ -152,14 +152,14 @@ static bool check_items(const struct batch *b)
 
 static void run_all(const struct batch *b)
 {
-    size_t failed = 0;
+    size_t failed;
     int err;
 
     if (!check_items(b))
         return;
     err = engine_schedule_all(b->call->engine, b->specs, b->n, b->results, &failed);
-    if (err == BELFRY_COLD) {
-        verb_error(b->call, err, "");
+    if (err && failed == b->n) {
+        verb_failed(b->call, err);
     } else if (err) {
         refuse_job(b, failed, err);
     } else {
@@ -184,23 +184,23 @@ static bool check_afters(const struct batch *b)
     return true;
 }
 
-/* Brings to memory all jobs that valid items need. False: the call will run again after a fetch, or
+/* Asks for all jobs on disk that valid items need. False: the call will run again after a fetch, or
  * an error was replied. After true, no item answers COLD. */
 static bool ask_each(const struct batch *b)
 {
     struct job_spec *valid = calloc(b->n, sizeof(*valid));
     size_t n = 0;
-    int err = BELFRY_NOMEM;
 
-    for (size_t i = 0; valid && i < b->n; i++)
+    if (!valid) {
+        verb_error(b->call, BELFRY_NOMEM, "");
+        return false;
+    }
+    for (size_t i = 0; i < b->n; i++)
         if (!b->items[i].note.code)
             valid[n++] = b->specs[i];
-    if (valid)
-        err = engine_schedule_ask(b->call->engine, valid, n);
+    int err = engine_schedule_ask(b->call->engine, valid, n);
     free(valid);
-    if (err)
-        verb_error(b->call, err, "");
-    return !err;
+    return !verb_failed(b->call, err);
 }
 
 static void run_each(const struct batch *b)

@@ -144,6 +144,7 @@ static bool batch_each(struct world *w, const struct request *r)
     w->model.replaying = true; /* what is late already expires when the time is looked at */
     for (size_t i = 0; i < r->batch_count; i++) {
         bytes_note(w);
+        request_answer_again(w);
         int err = engine_schedule_asked(w->engine, &items.specs[i], &items.results[i]);
         trace_note("BATCH each, item %zu: %s, job %" PRIu64, i, err ? error_name(err) : "ok",
                    items.results[i].id.seq);

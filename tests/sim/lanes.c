@@ -257,10 +257,16 @@ static void check_memory(struct world *w)
 {
     struct partition_stats s;
     uint64_t budget = w->options.memory_bytes;
+    bool parked = false;
 
     partition_stats(w->partition, &s);
+    for (size_t i = 0; i < PARKED_MAX; i++)
+        parked = parked || w->parked[i].fetch;
+    CHECK(parked || s.fetch_bytes == 0, "%" PRIu64 " bytes belong to requests that have ended",
+          s.fetch_bytes);
     if (!w->cold)
         return;
+    s.memory_bytes -= s.fetch_bytes; /* hosts limit them */
     if (s.memory_bytes > budget && s.memory_bytes - budget > w->memory_max)
         w->memory_max = s.memory_bytes - budget;
     CHECK(s.memory_bytes <= budget + SLACK_BYTES,

@@ -28,6 +28,14 @@ void request_leave(struct world *w, const struct request *r, int err)
         cover_event(w->again ? EVENT_FOREIGN_COLD : EVENT_FOREIGN);
 }
 
+static struct fetch *answering; /* the fetch whose answer the engine has */
+
+void request_answer_again(struct world *w)
+{
+    if (answering)
+        CHECK(partition_fetched(w->partition, answering, 0) == 0, "jobs moved within a request");
+}
+
 static void fetch_begin(struct world *w, struct parked *p)
 {
     p->fetch = partition_fetch(w->partition);
@@ -79,7 +87,9 @@ static void fetch_answer(struct world *w, struct parked *p)
     cover_event(EVENT_FETCHED);
     cover_doing(DOING_FETCH, MOMENT_ENDED);
     w->again = true;
+    answering = fetch;
     bool done = p->request.execute(w, &p->request);
+    answering = NULL;
     w->again = false;
     partition_fetch_end(w->partition, fetch);
     p->fetch = NULL;

@@ -62,4 +62,8 @@ void request_finish(struct world *w, const struct request *r);
 /* Brings all to their ends that wait. */
 void requests_finish(struct world *w);
 
+/* The judge has looked jobs up in the middle of a request, so the engine has lost the answer that
+ * the request is executed with. */
+void request_answer_again(struct world *w);
+
 #endif

@@ -3,8 +3,6 @@
 #ifndef ENGINE_COLD_ROOM_H
 #define ENGINE_COLD_ROOM_H
 
-#include <limits.h>
-
 #include "engine/engine_data.h"
 #include "record/image.h"
 
@@ -56,22 +54,6 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
 void run_taken(struct engine *e, const struct cold_item *item);
 /* Whether an entry of a run counts. */
 bool cold_counts(const struct engine *e, struct str key, uint32_t number);
-
-/* ---- known.c: facts about jobs on disk, which hold until more jobs go there ---- */
-
-/* No job on disk has this key. */
-void key_absent(struct engine *e, struct str queue, struct str order, struct str key);
-/* A request found out before that no job has the key of this locator. */
-bool key_is_absent(const struct engine *e, const struct cold_key *k);
-
-#define PAST_UNKNOWN INT_MIN
-
-/* The state of an ended job of the scope; NOTFOUND; or PAST_UNKNOWN. */
-int past_state(const struct engine *e, struct job_id id);
-/* Notes that a job ended in this state, or that there is none (NOTFOUND), until that moment. */
-void past_note(struct engine *e, struct job_id id, int state, int64_t gone_ms);
-/* The facts about the end of this job no longer hold. */
-void past_forget(struct engine *e, uint64_t seq);
 
 /* ---- walk.c: walks over jobs in memory and on disk ---- */
 

@@ -20,34 +20,14 @@ struct grave {
     char key[];
 };
 
-#define ABSENT_MAX   4096
-#define ABSENT_BYTES 18 /* of a locator's key of a key */
-
 #define WALK_FAMILIES 5 /* see walk_families */
 
-/* Keys that no job on disk has. They hold for this number of moves. */
-struct absent {
-    uint64_t moves;
-    uint64_t wipes; /* how many times all keys were forgotten */
-    size_t n;
-    char keys[ABSENT_MAX][ABSENT_BYTES];
-};
-
-#define PASTS_MAX AFTERS_MAX /* a batch may wait for as many jobs */
-
-/* Known ids: those of jobs on disk that have ended, and those of no job. This knowledge holds while
- * the number of moves is `moves`. A request that names several jobs learns of one at a time. */
-struct pasts {
-    uint64_t moves;
-    uint64_t wipes; /* how many times all jobs were forgotten */
-    size_t n;
-    struct {
-        struct job_id id;
-        uint64_t tenant; /* a hash of its name */
-        int64_t from_ms; /* when the state was found out */
-        int64_t gone_ms; /* until when the state holds */
-        int state;       /* enum job_state, or NOTFOUND */
-    } jobs[PASTS_MAX];
+/* The jobs on disk that a request needs, as far as it has been looked at; see asks_begin. */
+struct asking {
+    struct buf asks; /* struct cold_ask */
+    bool grows;      /* some of them are to come to memory */
+    bool unanswered; /* the answer at hand does not tell of all */
+    bool too_large;  /* they cannot come to memory together */
 };
 
 /* Jobs on disk: which runs there are, and which of their entries count. */
@@ -67,8 +47,7 @@ struct cold {
     struct cold_want want;
     struct cold_answer *answer;
     size_t answer_at; /* the item of `answer` that was found last */
-    struct absent absent;
-    struct pasts pasts;
+    struct asking asking;
     uint32_t walk;    /* 1 .. WALKS: the number of the last LIST that began, in a ring */
     bool walk_loaded; /* jobs came from disk since that walk began */
     /* The latest walk during which jobs came from disk that went to each family; 0: a walk misses

@@ -45,36 +45,21 @@ static int check_names(struct engine *e, const struct job_spec *s)
     return 0;
 }
 
-/* The state of a job, wherever it is. A job that has not ended comes to memory. NOTFOUND, COLD,
- * NOMEM. */
-static int seek_state(struct engine *e, struct job_id id)
-{
-    int err;
-    const struct job *j = job_seek(e, id, false, &err);
-
-    if (j && !state_is_ended(j->state))
-        j = job_seek(e, id, true, &err);
-    if (!j && err == BELFRY_NOTFOUND && !e->work.asked) /* a note might displace others */
-        past_note(e, id, err, INT64_MAX);
-    if (!j)
-        return err;
-    if (state_is_ended(j->state) && !job_of(e, id))
-        past_note(e, id, (int)j->state, trail_gone_ms(j->trail));
-    return (int)j->state;
-}
-
+/* The state of a job, wherever it is. A job that has not ended comes to memory. NOTFOUND, NOMEM. */
 static int parent_state(struct engine *e, struct job_id id)
 {
-    bool here = job_of(e, id) != NULL;
-    int state = here ? PAST_UNKNOWN : past_state(e, id);
+    int state = job_asked_state(e, id);
 
-    if (state == PAST_UNKNOWN && (here || !e->log.whole))
-        state = seek_state(e, id);
-    /* In the middle of a batch all facts are known that the batch was checked with (see
-     * check_again). So an item moved this job to where it had expired, and it is forgotten. */
-    if (e->log.whole && (state == PAST_UNKNOWN || state == BELFRY_NOTFOUND))
-        return JOB_EXPIRED;
-    return state == BELFRY_NOTFOUND ? no_parent(e, id) : state;
+    if (state >= 0 && !state_is_ended((unsigned)state)) {
+        const struct job *j = job_seek(e, id, true, &state);
+
+        state = j ? (int)j->state : state;
+    }
+    if (state != BELFRY_NOTFOUND)
+        return state;
+    /* In the middle of a batch all is known that the batch was checked with. So an item moved this
+     * job to where it had expired, and it is forgotten. */
+    return e->log.whole ? JOB_EXPIRED : no_parent(e, id);
 }
 
 static int check_parents(struct engine *e, const struct job_spec *s, size_t *ret_waits,
@@ -112,19 +97,14 @@ int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
     return err;
 }
 
-int after_ask(struct engine *e, const struct job_spec *s)
+void after_ask(struct engine *e, const struct job_spec *s)
 {
     struct str scope = e->scope, queue;
-    int state = check_names(e, s) ? BELFRY_INVALID : 0;
 
     scope_split(s->queue, &e->scope, &queue);
-    for (size_t i = 0; i < s->after_count && state != BELFRY_INVALID; i++) {
-        state = parent_state(e, s->after[i]);
-        if (state == BELFRY_COLD || state == BELFRY_NOMEM)
-            break;
-    }
+    for (size_t i = 0; i < s->after_count && i < AFTER_MAX; i++)
+        job_ask(e, s->after[i]);
     e->scope = scope;
-    return state == BELFRY_COLD || state == BELFRY_NOMEM ? state : 0;
 }
 
 /* The job of an id, if it has not ended. */

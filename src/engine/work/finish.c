@@ -355,7 +355,7 @@ int engine_delete(struct engine *e, struct job_id id)
     struct job *j = job_seek(e, id, false, &err);
 
     if (!j)
-        return err;
+        return want_grows(e, err);
     enum job_state state = job_state_now(e, j);
     if (!state_is_ended(state))
         return engine_error(e, BELFRY_STATE, "the job is %s", job_state_name(state));

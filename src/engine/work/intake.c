@@ -2,8 +2,6 @@
 /* Requests about jobs that are not running: schedule, cancel, reschedule. */
 #include "engine/work/work.h"
 
-#include <stdio.h>
-
 #include "base/time.h"
 #include "engine/cold/cold.h"
 #include "engine/log/log.h"
@@ -11,8 +9,6 @@
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
 #include "engine/work/lot.h"
-#include "record/backoff.h"
-#include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"
 
@@ -27,86 +23,6 @@ static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
 int refuse_full(struct engine *e)
 {
     return e->refuse_new ? engine_plain(e, BELFRY_FULL) : 0;
-}
-
-static int check_labels(struct engine *e, const struct job_spec *s)
-{
-    if (s->tag_count > TAGS_MAX)
-        return engine_error(e, BELFRY_INVALID, "tag: expected at most %d of them", TAGS_MAX);
-    if (s->meta_count > METAS_MAX)
-        return engine_error(e, BELFRY_INVALID, "meta: expected at most %d of them", METAS_MAX);
-    for (size_t i = 0; i < s->tag_count; i++)
-        if (!name_valid(s->tags[i]))
-            return engine_error(e, BELFRY_INVALID, "tag: " NAME_RULE);
-    for (size_t i = 0; i < s->meta_count; i++) {
-        if (!name_valid(s->meta[i].name))
-            return engine_error(
-                e, BELFRY_INVALID,
-                "meta: expected a name of 1-128 characters of A-Z a-z 0-9 . _ - : /");
-        for (size_t k = 0; k < i; k++)
-            if (str_eq(s->meta[k].name, s->meta[i].name))
-                return engine_error(e, BELFRY_INVALID, "meta %.*s: given twice",
-                                    STR_ARG(s->meta[i].name));
-        if (s->meta[i].value.len > META_MAX_BYTES)
-            return engine_error(e, BELFRY_TOOLARGE, "meta %.*s: %zu bytes, the limit is %d",
-                                STR_ARG(s->meta[i].name), s->meta[i].value.len, META_MAX_BYTES);
-    }
-    return 0;
-}
-
-int spec_check(struct engine *e, const struct queue *q, const struct job_spec *s)
-{
-    struct backoff b;
-    const char *why;
-
-    if (!q && !queue_name_valid(s->queue))
-        return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
-    if (s->key.len > KEY_MAX_BYTES || s->order.len > KEY_MAX_BYTES)
-        return engine_error(e, BELFRY_TOOLARGE, "%s: %zu bytes, the limit is %d",
-                            s->key.len > KEY_MAX_BYTES ? "key" : "order",
-                            s->key.len > KEY_MAX_BYTES ? s->key.len : s->order.len, KEY_MAX_BYTES);
-    if (s->priority < 1 || s->priority > PRIORITIES)
-        return engine_error(e, BELFRY_INVALID, "priority: expected 1 to 5");
-    if (s->due_ms > TIME_MOMENT_MAX || s->due_ms < -1)
-        return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
-    if (s->lease_ms == 0 || s->lease_ms > LEASE_MAX_MS)
-        return engine_error(e, BELFRY_INVALID, "lease: expected 1ms to 1w");
-    if (s->backoff.len > 0 && backoff_parse(s->backoff, &b, &why) < 0)
-        return engine_error(e, BELFRY_INVALID, "backoff: %s", why);
-    int err = push_spec_check(e, q, s);
-    return err ? err : check_labels(e, s);
-}
-
-static void put_labels(struct buf *out, const struct job_spec *s)
-{
-    for (size_t i = 0; i < s->tag_count; i++) {
-        wire_put_u8(out, OPT_TAG);
-        wire_put_bytes(out, s->tags[i]);
-    }
-    for (size_t i = 0; i < s->meta_count; i++) {
-        wire_put_u8(out, OPT_META);
-        wire_put_bytes(out, s->meta[i].name);
-        wire_put_bytes(out, s->meta[i].value);
-    }
-}
-
-void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_born)
-{
-    job_opts_put(out,
-                 &(struct job_opts){ .created_ms = created_less_born,
-                                     .key = s->key,
-                                     .attempts = s->attempts,
-                                     .backoff = s->backoff,
-                                     .lease_ms = s->lease_ms,
-                                     .retain_ms = s->retain_ms,
-                                     .expire_ms = s->expire_ms,
-                                     .key_hold_ms = s->key_hold_ms,
-                                     .order = s->order,
-                                     .push = s->push,
-                                     .notify = s->notify,
-                                     .passing = s->passing },
-                 0);
-    put_labels(out, s);
 }
 
 int key_exists(struct engine *e, const struct job *holder)
@@ -166,10 +82,26 @@ static int schedule_onto(struct engine *e, const struct job_spec *s, struct job 
     return 0;
 }
 
+/* Asks for the jobs on disk that a new job may meet. `again`: an item before it has its key, and
+ * may leave the key free. */
+static void schedule_ask(struct engine *e, const struct job_spec *s, bool again)
+{
+    struct queue *q = queue_find(e, s->queue);
+    bool kept = false;
+
+    if (spec_check(e, q, s))
+        return;
+    if (q && s->key.len > 0)
+        kept = key_ask(e, q, s->order, s->key, s->if_exists == IFEXISTS_REPLACE);
+    if (!kept || again)
+        after_ask(e, s);
+}
+
 /* Finds the queue of a new job, or NULL, and the job that has its key, or NULL. A holder of the key
- * that is on disk comes to memory if it is to be replaced, or if `take`. 0, or an error. */
-static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
-                          struct queue **ret_queue, struct job **ret_holder)
+ * that is on disk comes to memory if it is to be replaced, and is shown otherwise. All jobs on disk
+ * have been asked for. 0, or an error. */
+static int schedule_check(struct engine *e, const struct job_spec *s, struct queue **ret_queue,
+                          struct job **ret_holder)
 {
     struct queue *q = *ret_queue = queue_find(e, s->queue);
     int err = spec_check(e, q, s);
@@ -183,9 +115,7 @@ static int schedule_check(struct engine *e, const struct job_spec *s, bool take,
     if (q && q->settings->past_grace_ms >= 0 && due < e->now_ms - q->settings->past_grace_ms)
         return engine_error(e, BELFRY_PAST, "%lld ms ago, the queue's past_grace is %lld ms",
                             (long long)(e->now_ms - due), (long long)q->settings->past_grace_ms);
-    if (!q && s->key.len > 0 && take) /* by then others may have made the queue */
-        key_absent(e, s->queue, s->order, s->key);
-    struct job *holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, take, &err) : NULL;
+    struct job *holder = q && s->key.len > 0 ? key_seek(e, q, s->order, s->key, false, &err) : NULL;
     if (holder && state_is_ahead(holder->state) &&
         (s->if_exists == IFEXISTS_REPLACE || job_is_over(e, holder)))
         holder = key_seek(e, q, s->order, s->key, true, &err);
@@ -271,7 +201,7 @@ static int schedule_one(struct engine *e, const struct job_spec *s, bool limited
 {
     struct queue *q;
     struct job *holder;
-    int err = schedule_check(e, s, false, &q, &holder);
+    int err = schedule_check(e, s, &q, &holder);
 
     if (err)
         return err;
@@ -283,9 +213,34 @@ static int schedule_one(struct engine *e, const struct job_spec *s, bool limited
     return err ? err : schedule_new(e, s, q, ret);
 }
 
+int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n)
+{
+    struct lot lot;
+
+    if (list_empty(&e->cold.runs) || e->refuse_new)
+        return 0;
+    if (lot_init(&lot, e->o.secret, specs, n) < 0)
+        return engine_plain(e, BELFRY_NOMEM);
+    asks_begin(e);
+    for (size_t i = 0; i < n; i++)
+        schedule_ask(e, &specs[i], lot_same_key(&lot, i));
+    lot_fini(&lot);
+    return asks_end(e);
+}
+
+int engine_schedule_asked(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
+{
+    e->work.asked = true;
+    int err = schedule_one(e, s, true, ret);
+    e->work.asked = false;
+    return err;
+}
+
 int engine_schedule(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
 {
-    return schedule_one(e, s, true, ret);
+    int err = s->key.len > 0 || s->after_count > 0 ? engine_schedule_ask(e, s, 1) : 0;
+
+    return err ? err : engine_schedule_asked(e, s, ret);
 }
 
 /* The bytes that an item adds. `holder` is the job that has its key; `earlier` is an item of the
@@ -320,12 +275,14 @@ static int check_items(struct engine *e, struct lot *lot, const struct job_spec 
     for (size_t i = 0; i < n; i++) {
         struct queue *q;
         struct job *holder;
-        int err = schedule_check(e, &specs[i], true, &q, &holder);
+        int err = schedule_check(e, &specs[i], &q, &holder);
         struct tenant *t = tenant_of(e, q, specs[i].queue);
         const struct job_spec *earlier = lot_same_key(lot, i);
         bool again = earlier, taken = holder || again;
         bool first = !lot_same_queue(lot, i),
              begins = !taken && first && !(q && q->use == QUEUE_USED);
+        /* A holder that is only shown is gone when parents are looked at. */
+        int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
 
         *ret_at = i;
         if (!err && holder && again && specs[i].if_exists != IFEXISTS_REJECT)
@@ -338,7 +295,6 @@ static int check_items(struct engine *e, struct lot *lot, const struct job_spec 
             err = tenant_refuses_queue(e, q, specs[i].queue);
         if (!err && !taken)
             err = tenant_refuses_class(e, q, &specs[i]);
-        int64_t needs = err ? 0 : item_needs(e, &specs[i], holder, earlier);
         if (!err)
             err = tenant_refuses_bytes(e, t, needs);
         if (err)
@@ -379,34 +335,13 @@ static void promise_nothing(struct engine *e, const struct job_spec *specs, size
     after_promise_nothing(e, specs, n);
 }
 
-/* How many times facts about jobs on disk were forgotten. */
-static uint64_t known_wipes(const struct engine *e)
+/* As engine_schedule_all, when all is known that is needed from disk. */
+static int schedule_known(struct engine *e, const struct job_spec *specs, size_t n,
+                          struct schedule_result *ret, size_t *ret_at)
 {
-    return e->cold.pasts.wipes + e->cold.absent.wipes;
-}
+    int err = check_all(e, specs, n, ret_at);
 
-/* Checks once more if facts about the first items were forgotten for the sake of the last ones.
- * There is room for the facts of one batch. */
-static int check_again(struct engine *e, const struct job_spec *specs, size_t n, size_t *ret_at)
-{
-    int err = 0;
-
-    for (int i = 0; i < 2 && !err; i++) {
-        uint64_t wipes = known_wipes(e);
-
-        err = check_all(e, specs, n, ret_at);
-        promise_nothing(e, specs, n);
-        if (known_wipes(e) == wipes)
-            break;
-    }
-    return err;
-}
-
-int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
-                        struct schedule_result *ret, size_t *ret_at)
-{
-    int err = check_again(e, specs, n, ret_at);
-
+    promise_nothing(e, specs, n);
     if (err)
         return err;
     bool before = commit_begin(e);
@@ -423,35 +358,16 @@ int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n
     return commit_end(e, before, err);
 }
 
-/* Asks for all jobs that the items would wait for, even where a job has the key of an item now. An
- * earlier item may free that key. */
-static int ask_all(struct engine *e, const struct job_spec *specs, size_t n)
+int engine_schedule_all(struct engine *e, const struct job_spec *specs, size_t n,
+                        struct schedule_result *ret, size_t *ret_at)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct queue *q;
-        struct job *holder;
-        int err = schedule_check(e, &specs[i], true, &q, &holder);
+    int err = engine_schedule_ask(e, specs, n);
 
-        if (err != BELFRY_COLD && err != BELFRY_NOMEM)
-            err = after_ask(e, &specs[i]);
-        if (err == BELFRY_COLD || err == BELFRY_NOMEM)
-            return err;
-    }
-    return 0;
-}
-
-int engine_schedule_ask(struct engine *e, const struct job_spec *specs, size_t n)
-{
-    uint64_t wipes = known_wipes(e);
-    int err = ask_all(e, specs, n);
-
-    return err || known_wipes(e) == wipes ? err : ask_all(e, specs, n);
-}
-
-int engine_schedule_asked(struct engine *e, const struct job_spec *s, struct schedule_result *ret)
-{
+    *ret_at = n;
+    if (err)
+        return err;
     e->work.asked = true;
-    int err = schedule_one(e, s, true, ret);
+    err = schedule_known(e, specs, n, ret, ret_at);
     e->work.asked = false;
     return err;
 }
@@ -474,7 +390,7 @@ int engine_cancel(struct engine *e, struct job_id id)
     if (j && !state_is_ended(j->state))
         j = job_seek(e, id, true, &err);
     if (!j)
-        return err == BELFRY_NOTFOUND ? CANCEL_NOTFOUND : err;
+        return err == BELFRY_NOTFOUND ? CANCEL_NOTFOUND : want_grows(e, err);
     if (state_is_ended(j->state))
         return engine_error(e, BELFRY_STATE, "the job is already %s", job_state_name(j->state));
     if (j->state == JOB_LEASED) {
@@ -502,7 +418,7 @@ int engine_reschedule(struct engine *e, struct job_id id, int64_t due_ms)
     const struct job *j = job_claim(e, id, JOB_AHEAD, false, &err);
 
     if (!j)
-        return err;
+        return want_grows(e, err);
     if (due_ms < 0 || due_ms > TIME_MOMENT_MAX)
         return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
     j = job_claim(e, id, JOB_AHEAD, true, &err); /* it may expire when it comes from disk */

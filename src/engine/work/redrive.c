@@ -47,7 +47,7 @@ int engine_redrive(struct engine *e, struct job_id id)
     struct job *j = job_claim(e, id, JOB_BIT(DEAD), false, &err);
 
     if (!j)
-        return err;
+        return want_grows(e, err);
     if (refuse_full(e))
         return BELFRY_FULL;
     j = job_seek(e, id, true, &err);
@@ -87,6 +87,7 @@ static void want_dead(struct engine *e, const struct queue *q, size_t limit)
     const struct cold_answer *a = e->cold.answer;
 
     want_page_of(e, q, FAMILY_KEPT, (struct cold_point){ 0, 0 }, limit);
+    e->cold.want.grows = true;
     if (a && a->want->kind == WANT_PAGE) { /* that page is used up: asks for the next one */
         e->cold.want.after_len = a->last_len;
         memcpy(e->cold.want.after, a->last, a->last_len);

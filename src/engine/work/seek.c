@@ -53,23 +53,18 @@ static bool is_kept(const struct engine *e, const struct job_image *image)
            (image->has_trail && (image->trail.keep_ms > now_ms || image->trail.hold_ms > now_ms));
 }
 
-/* Whether an item was asked for and counts by now. */
-static bool item_counts(const struct engine *e, const struct cold_want *w,
-                        const struct cold_item *item)
+/* Whether an item counts by now: its job may have come to memory since it was read, and even have
+ * ended there. */
+static bool item_counts(const struct engine *e, const struct cold_item *item, struct job_image *ret)
 {
-    struct job_image image;
-
-    if (!record_get_job(item->body, &image) ||
-        !cold_counts(e, (struct str){ item->key, item->key_len }, item->number) ||
-        !is_kept(e, &image) || job_find(e, image.seq))
-        return false;
-    if (w->kind == WANT_ID)
-        return image.seq == w->id.seq && image.born_ms == w->id.due_ms;
-    return true;
+    return record_get_job(item->body, ret) &&
+           cold_counts(e, (struct str){ item->key, item->key_len }, item->number) &&
+           is_kept(e, ret) && !job_find(e, ret->seq);
 }
 
 int engine_answer(struct engine *e, struct cold_answer *a)
 {
+    struct job_image image;
     size_t n = 0;
 
     forget_shown(e);
@@ -77,10 +72,12 @@ int engine_answer(struct engine *e, struct cold_answer *a)
     e->cold.answer_at = 0;
     if (!a)
         return 0;
-    for (size_t i = 0; i < a->n; i++)
-        if (item_counts(e, a->want, &a->items[i]))
-            a->items[n++] = a->items[i];
-    a->n = n;
+    if (a->want->kind == WANT_PAGE) { /* others are judged when they are looked at */
+        for (size_t i = 0; i < a->n; i++)
+            if (item_counts(e, &a->items[i], &image))
+                a->items[n++] = a->items[i];
+        a->n = n;
+    }
     /* A job may have come to memory and gone to its place again, changed. */
     if (a->moves == e->cold.moves)
         return 0;
@@ -103,28 +100,13 @@ static struct job *settled(struct engine *e, struct job *j, int *ret_err)
     return j;
 }
 
-/* An ended job comes to memory to be put back or deleted: how it had ended is no longer known. */
-static void past_taken(struct engine *e, const struct cold_item *item)
-{
-    struct cold_point p;
-    unsigned state;
-    struct str queue;
-    int64_t at;
-
-    if (record_peek_job(item->body, &state, &at, &queue) && state_is_ended(state) &&
-        cold_key_point((struct str){ item->key, item->key_len }, &p))
-        past_forget(e, p.seq);
-}
-
 int item_take(struct engine *e, const struct cold_item *item)
 {
     int err = emit_taken(
         e, &(struct taken_record){ e->cold.next_grave, { item->key, item->key_len }, item->body });
 
-    if (!err) {
+    if (!err)
         run_taken(e, item);
-        past_taken(e, item);
-    }
     return err;
 }
 
@@ -139,7 +121,9 @@ static struct job *item_give(struct engine *e, const struct cold_item *item, boo
         return NULL;
     }
     if (take) {
-        *ret_err = item_take(e, item);
+        bool cut = item->cut && !MUTANT(e->o.mutant, CUT_TAKEN);
+
+        *ret_err = cut ? ask_too_large(e) : item_take(e, item);
         return *ret_err ? NULL : settled(e, job_find(e, image.seq), ret_err);
     }
     forget_shown(e);
@@ -154,36 +138,21 @@ static struct job *item_give(struct engine *e, const struct cold_item *item, boo
     return e->place.shown;
 }
 
-/* The job may have come to memory, and even have ended there, since the answer came. */
-static bool is_there_still(const struct engine *e, const struct cold_item *item, uint64_t seq)
+/* The job of an id among n items of the answer at hand, or NULL. The search begins where the last
+ * one was found, because callers mostly ask for the jobs of a page in its order. */
+static const struct cold_item *item_of_id(struct engine *e, struct job_id id, size_t first,
+                                          size_t n, struct job_image *ret)
 {
-    return cold_counts(e, (struct str){ item->key, item->key_len }, item->number) &&
-           !job_find(e, seq);
-}
+    for (size_t k = 0; k < n; k++) {
+        size_t i = first + (e->cold.answer_at + k) % n;
 
-/* Callers mostly ask for the jobs of a page in its order: the search begins where the last one was
- * found. */
-static const struct cold_item *item_of_seq(struct engine *e, struct job_id id)
-{
-    const struct cold_answer *a = e->cold.answer;
-
-    for (size_t k = 0; a && k < a->n; k++) {
-        size_t i = (e->cold.answer_at + k) % a->n;
-        struct job_image image;
-
-        if (record_get_job(a->items[i].body, &image) && image.seq == id.seq &&
-            image.born_ms == id.due_ms && is_there_still(e, &a->items[i], image.seq)) {
-            e->cold.answer_at = i;
-            return &a->items[i];
+        if (item_counts(e, &e->cold.answer->items[i], ret) && ret->seq == id.seq &&
+            ret->born_ms == id.due_ms) {
+            e->cold.answer_at = i - first;
+            return &e->cold.answer->items[i];
         }
     }
     return NULL;
-}
-
-static bool answers_id(const struct cold_answer *a, struct job_id id)
-{
-    return a && a->want->kind == WANT_ID && a->want->id.seq == id.seq &&
-           a->want->id.due_ms == id.due_ms;
 }
 
 /* Other tenants' jobs are as if they were not there. */
@@ -195,23 +164,78 @@ static bool is_in_scope(const struct engine *e, const struct queue *q)
            str_eq(e->scope, tenant_name(q->tenant));
 }
 
+static bool id_may_be_cold(const struct engine *e, struct job_id id)
+{
+    return !list_empty(&e->cold.runs) && id.partition == e->o.partition && id.seq < e->log.next_seq;
+}
+
 static struct job *job_locate(struct engine *e, struct job_id id, bool take, int *ret_err)
 {
+    const struct cold_ask ask = { .id = id, .whole = true }, *answered;
+    const struct cold_item *item = NULL;
+    struct job_image image;
     struct job *j = job_of(e, id);
 
     *ret_err = 0;
     if (j)
         return j;
-    const struct cold_item *item = item_of_seq(e, id);
-    if (item)
-        return item_give(e, item, take, ret_err);
     *ret_err = engine_plain(e, BELFRY_NOTFOUND);
-    if (list_empty(&e->cold.runs) || id.partition != e->o.partition || id.seq >= e->log.next_seq ||
-        answers_id(e->cold.answer, id) || e->work.asked)
+    if (!id_may_be_cold(e, id))
         return NULL;
-    e->cold.want = (struct cold_want){ .kind = WANT_ID, .id = id };
-    *ret_err = BELFRY_COLD;
+    answered = ask_answered(e, &ask);
+    if (answered)
+        item = item_of_id(e, id, answered->first, answered->n, &image);
+    else if (e->cold.answer && !e->work.asked) /* a page, or a job that was asked for by its key */
+        item = item_of_id(e, id, 0, e->cold.answer->n, &image);
+    if (item) {
+        *ret_err = 0;
+        return item_give(e, item, take, ret_err);
+    }
+    if (!answered && !e->work.asked)
+        *ret_err = ask_one(e, &ask, take);
     return NULL;
+}
+
+/* The item of a job of the scope that the request asked for, or NULL. */
+static const struct cold_item *asked_item(struct engine *e, struct job_id id,
+                                          const struct cold_ask *answered,
+                                          enum job_state *ret_state)
+{
+    struct job_image image;
+    const struct cold_item *item =
+        answered ? item_of_id(e, id, answered->first, answered->n, &image) : NULL;
+
+    if (!item)
+        return NULL;
+    const struct queue *q = queue_find(e, image.queue);
+    *ret_state = (enum job_state)image.state;
+    return q && is_in_scope(e, q) ? item : NULL;
+}
+
+void job_ask(struct engine *e, struct job_id id)
+{
+    struct cold_ask ask = { .id = id };
+    enum job_state state;
+
+    if (job_of(e, id) || !id_may_be_cold(e, id))
+        return;
+    const struct cold_ask *answered = ask_answered(e, &ask);
+    const struct cold_item *item = asked_item(e, id, answered, &state);
+    ask.whole = item && !state_is_ended(state);
+    ask_note(e, &ask, answered, ask.whole && item->cut);
+}
+
+int job_asked_state(struct engine *e, struct job_id id)
+{
+    const struct job *j = job_of(e, id);
+    enum job_state state;
+
+    if (j)
+        return is_in_scope(e, j->queue) ? (int)j->state : BELFRY_NOTFOUND;
+    if (!id_may_be_cold(e, id) ||
+        !asked_item(e, id, ask_answered(e, &(struct cold_ask){ .id = id }), &state))
+        return BELFRY_NOTFOUND;
+    return (int)state;
 }
 
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err)
@@ -226,35 +250,34 @@ struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err
     return j && take ? settled(e, j, ret_err) : j;
 }
 
-static bool answers_key(const struct cold_answer *a, const struct queue *q, struct str order,
-                        struct str key)
+/* Makes the name of a key. Whether a filter of the locator may have it. */
+static bool name_key(const struct engine *e, const struct cold_names *names, const struct queue *q,
+                     struct str order, struct str key, char ret[ASK_NAME_BYTES])
 {
-    return a && a->want->kind == WANT_KEY &&
-           str_eq((struct str){ a->want->queue, a->want->queue_len }, queue_name(q)) &&
-           str_eq((struct str){ a->want->order, a->want->order_len }, order) &&
-           str_eq((struct str){ a->want->key, a->want->key_len }, key);
+    struct cold_key k;
+
+    cold_key_of_key(&k, names, queue_name(q), order, key);
+    memcpy(ret, k.bytes, ASK_NAME_BYTES);
+    return !e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(&k)));
 }
 
-/* Whether a locator could have an entry for it. */
+/* Whether a locator could have an entry for a key; if so, how to ask for its job. */
 static bool key_may_be_cold(const struct engine *e, const struct queue *q, struct str order,
-                            struct str key, struct cold_key *ret)
+                            struct str key, struct cold_ask *ret)
 {
-    struct cold_key old_name;
-    bool any = false, old = false;
+    bool any = false;
 
+    *ret = (struct cold_ask){ .by_key = true };
     list_each_of (const struct cold_run, r, &e->cold.runs, link) {
         any = any || r->d.family == FAMILY_LOCATOR;
-        old = old || run_has_old_names(&e->naming, &r->d);
+        ret->has_old = ret->has_old || run_has_old_names(&e->naming, &r->d);
     }
     if (!any)
         return false;
-    cold_key_of_key(ret, &e->naming, queue_name(q), order, key);
-    if (!e->o.may_have || e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(ret))))
-        return true;
-    if (!old)
-        return false;
-    cold_key_of_key(&old_name, &cold_names_old, queue_name(q), order, key);
-    return e->o.may_have(e->o.journal, cold_key_hash(cold_key_str(&old_name)));
+    any = name_key(e, &e->naming, q, order, key, ret->name);
+    if (ret->has_old)
+        any = name_key(e, &cold_names_old, q, order, key, ret->old_name) || any;
+    return any;
 }
 
 /* The key of an ended job counts while it is held. */
@@ -264,21 +287,41 @@ static bool holds_key(const struct engine *e, const struct cold_item *item, cons
     struct job_image image;
     struct job_opts o;
 
-    if (!record_get_job(item->body, &image))
+    if (!item_counts(e, item, &image))
         return false;
     job_opts_read(image.opts, image.born_ms, &o);
     return str_eq(image.queue, queue_name(q)) && str_eq(o.key, key) && str_eq(o.order, order) &&
            (state_is_ahead(image.state) ||
-            image.trail.hold_ms > e->now_ms + (MUTANT(e->o.mutant, HOLD_SHORT) ? 60000 : 0)) &&
-           is_there_still(e, item, image.seq);
+            image.trail.hold_ms > e->now_ms + (MUTANT(e->o.mutant, HOLD_SHORT) ? 60000 : 0));
+}
+
+/* The job among the items of an ask that has the key, or NULL. *ret_cut: only its head is there. */
+static struct job *key_give(struct engine *e, const struct cold_ask *answered,
+                            const struct queue *q, struct str order, struct str key, bool take,
+                            bool *ret_cut, int *ret_err)
+{
+    for (size_t i = 0; i < answered->n; i++) {
+        const struct cold_item *item = &e->cold.answer->items[answered->first + i];
+        struct job *j;
+
+        if (!holds_key(e, item, q, order, key))
+            continue;
+        *ret_cut = item->cut;
+        j = item_give(e, item, take, ret_err);
+        if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
+            return j; /* else it expired on disk, and has no key any more */
+    }
+    *ret_err = BELFRY_NOTFOUND;
+    return NULL;
 }
 
 struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct str key, bool take,
                      int *ret_err)
 {
     struct job *j = key_find(e, q, order, key);
-    bool was_here = j != NULL;
-    struct cold_key k;
+    const struct cold_ask *answered;
+    struct cold_ask ask;
+    bool cut;
 
     *ret_err = 0;
     if (j && take)
@@ -287,28 +330,34 @@ struct job *key_seek(struct engine *e, struct queue *q, struct str order, struct
         return j;
     if (*ret_err == BELFRY_NOMEM)
         return NULL;
-    if (was_here) /* it had the key until now, so no other has it, on disk or here */
-        key_absent(e, queue_name(q), order, key);
-    if (answers_key(e->cold.answer, q, order, key)) {
-        for (size_t i = 0; i < e->cold.answer->n; i++) {
-            if (!holds_key(e, &e->cold.answer->items[i], q, order, key))
-                continue;
-            j = item_give(e, &e->cold.answer->items[i], take, ret_err);
-            if (j ? j->state != JOB_EXPIRED : *ret_err != BELFRY_NOTFOUND)
-                return j; /* else it expired on disk, and has no key any more */
-        }
-        key_absent(e, queue_name(q), order, key);
-    } else if (!e->work.asked && key_may_be_cold(e, q, order, key, &k) && !key_is_absent(e, &k)) {
-        e->cold.want = (struct cold_want){ .kind = WANT_KEY, .queue_len = queue_name(q).len };
-        memcpy(e->cold.want.queue, q->text, queue_name(q).len);
-        e->cold.want.key_len = key.len;
-        memcpy(e->cold.want.key, key.ptr, key.len);
-        e->cold.want.order_len = order.len;
-        if (order.len > 0)
-            memcpy(e->cold.want.order, order.ptr, order.len);
-        *ret_err = BELFRY_COLD;
-        return NULL;
-    }
     *ret_err = BELFRY_NOTFOUND;
+    if (!key_may_be_cold(e, q, order, key, &ask))
+        return NULL;
+    answered = ask_answered(e, &ask);
+    if (answered)
+        return key_give(e, answered, q, order, key, take, &cut, ret_err);
+    ask.whole = true;
+    if (!e->work.asked)
+        *ret_err = ask_one(e, &ask, take);
     return NULL;
+}
+
+bool key_ask(struct engine *e, struct queue *q, struct str order, struct str key, bool replace)
+{
+    const struct job *holder = key_find(e, q, order, key);
+    const struct cold_ask *answered;
+    struct cold_ask ask;
+    bool cut = false;
+    int err;
+
+    if (holder) /* then no job on disk has the key, even if this one has expired by now */
+        return holder->state != JOB_EXPIRED && !job_is_over(e, holder);
+    if (!key_may_be_cold(e, q, order, key, &ask))
+        return false;
+    answered = ask_answered(e, &ask);
+    holder = answered ? key_give(e, answered, q, order, key, false, &cut, &err) : NULL;
+    bool over = holder && job_is_over(e, holder);
+    ask.whole = over || (holder && replace && state_is_ahead(holder->state));
+    ask_note(e, &ask, answered, ask.whole && cut);
+    return holder && !over;
 }

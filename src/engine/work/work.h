@@ -56,8 +56,8 @@ int tenant_refuses_wait(struct engine *e, struct str full);
  * 0. */
 int after_check(struct engine *e, const struct job_spec *s, size_t *ret_waits,
                 struct job_id *ret_lost);
-/* Brings to memory all jobs that are named, or notes how they ended. COLD, NOMEM. */
-int after_ask(struct engine *e, const struct job_spec *s);
+/* Asks for the jobs that a job would wait for; see asks_begin. */
+void after_ask(struct engine *e, const struct job_spec *s);
 /* Whether the specs before the i-th leave room for its listeners, if all are scheduled together.
  * LIMIT. */
 int after_room(struct engine *e, const struct job_spec *specs, size_t i);
@@ -119,11 +119,38 @@ int push_settings_check(struct engine *e, const struct push_settings *s);
 /* Whether a job of this queue may, or must, have a URL of its own. INVALID. */
 int push_spec_check(struct engine *e, const struct queue *q, const struct job_spec *s);
 
+/* ---- ask.c: lists of jobs on disk that requests ask for ---- */
+
+/* A request that needs several jobs asks for all of them at once, between asks_begin and asks_end.
+ * When asks_end answers 0, job_seek and key_seek find them. While `work.asked` is set, both answer
+ * as if there were no others on disk. asks_end: COLD, TOOLARGE, NOMEM. */
+void asks_begin(struct engine *e);
+int asks_end(struct engine *e);
+/* Adds an ask to the list. `answered`: the ask in the answer at hand, or NULL. `cut`: what is there
+ * is not enough. */
+void ask_note(struct engine *e, const struct cold_ask *ask, const struct cold_ask *answered,
+              bool cut);
+/* The ask in the answer at hand that is equal, with its items; NULL: it was not asked for. */
+const struct cold_ask *ask_answered(const struct engine *e, const struct cold_ask *ask);
+/* Asks for one job. COLD, NOMEM. */
+int ask_one(struct engine *e, const struct cold_ask *ask, bool grows);
+int ask_too_large(struct engine *e); /* TOOLARGE */
+/* The request that answers `err` will bring the job to memory, if that is COLD. Returns err. */
+int want_grows(struct engine *e, int err);
+
 /* ---- seek.c: jobs and keys wherever they are, in memory or on disk ---- */
 
 /* The job of an id, wherever it is. A job on disk comes to memory if it is to be changed (`take`).
  * Else it is shown until the next call. NULL with NOTFOUND, COLD or NOMEM in *ret_err. */
 struct job *job_seek(struct engine *e, struct job_id id, bool take, int *ret_err);
+/* Asks, between asks_begin and asks_end, for a job that may become the parent of another. */
+void job_ask(struct engine *e, struct job_id id);
+/* The state of a job of the scope, of which job_ask was told. On disk, a job that is over or ready
+ * may count as scheduled. NOTFOUND. */
+int job_asked_state(struct engine *e, struct job_id id);
+/* Asks for the job that has a key; `replace`: to change it. Whether there is such a job, as far as
+ * is known, which will keep the key. */
+bool key_ask(struct engine *e, struct queue *q, struct str order, struct str key, bool replace);
 /* Asks for a page of a queue's jobs on disk: those of a family behind a point. */
 void want_page_of(struct engine *e, const struct queue *q, char family, struct cold_point after,
                   size_t limit);

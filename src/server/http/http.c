@@ -127,7 +127,7 @@ static void execute_request(struct http_client *c, enum slow_stage stage)
     slow_note(s, http_route_verb(c->match.route)->name, stage, time_mono_us() - begun_us,
               session->id);
     if (session->cold) {
-        c->client.errand = errand_begin(&s->host, &c->client);
+        c->client.errand = errand_begin(&s->host, &c->client, c->client.holding.account);
         if (!c->client.errand)
             note_error(c, BELFRY_NOMEM, "");
     } else if (session->no_room) {
@@ -162,10 +162,12 @@ static void http_resume(struct client *client)
 static void http_fetched(struct client *client, int err, const char *detail)
 {
     client->errand = NULL;
-    if (err)
+    if (err) {
+        client->session.cold = false;
         note_error(http_of(client), err, detail);
-    else
+    } else {
         execute_request(http_of(client), SLOW_FETCHED);
+    }
 }
 
 static void http_deliver(struct client *client, struct job *const *jobs, size_t n)

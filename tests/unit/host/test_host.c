@@ -15,9 +15,12 @@
 #include "host/errand.h"
 #include "support/fault.h"
 
-#define HOUR   INT64_C(3600000)
-#define MEMORY (64u << 10)
-#define MANY   20000
+#define HOUR      INT64_C(3600000)
+#define MEMORY    (64u << 10)
+#define MANY      20000
+#define BACK      12
+#define MANY_BACK 300
+#define SENT_MAX  8 /* plain errands that are on their way at a time */
 
 static atomic_bool fenced; /* the next append finds that it may not */
 static struct store *memory, *store;
@@ -42,6 +45,9 @@ static struct {
 } seen;
 static uint64_t memory_bytes;
 static struct job_id wanted; /* by the request that is executed again */
+static unsigned slow_us;     /* for so long it is executed */
+static char other;           /* another owner that wants the same */
+static int other_at;         /* so many were executed when it was */
 
 /* ---- What the host tells ---- */
 
@@ -92,17 +98,20 @@ static void fetched(void *user, void *owner, int err, const char *detail)
     struct job_view v;
 
     (void)user, (void)detail;
-    assert_ptr_equal(owner, &wanted);
+    assert_true(owner == &wanted || owner == &other);
     assert_int_equal(err, 0);
     assert_int_equal(engine_get(host.engine, wanted, &v), 0);
     assert_int_equal(seen.answered, seen.fetched);
     seen.fetched++;
+    if (owner == &other)
+        other_at = seen.fetched;
+    if (slow_us)
+        usleep(slow_us);
 }
 
 static void answered(void *user, void *owner)
 {
-    (void)user;
-    assert_ptr_equal(owner, &wanted);
+    (void)user, (void)owner;
     seen.answered++;
     assert_int_equal(seen.answered, seen.fetched);
 }
@@ -208,6 +217,7 @@ static int setup(void **state)
     memset(&seen, 0, sizeof(seen));
     atomic_store(&fenced, false);
     memory_bytes = MEMORY;
+    slow_us = 0;
     assert_int_equal(store_open("memory:", NULL, &memory), 0);
     assert_int_equal(fault_new(memory, 1, decide, NULL, &store), 0);
     start();
@@ -406,7 +416,7 @@ static void a_request_that_needs_the_disk_is_executed_again(void **state)
 {
     (void)state;
     wanted = make_cold();
-    assert_non_null(errand_begin(&host, &wanted));
+    assert_non_null(errand_begin(&host, &wanted, NULL));
     assert_false(errands_idle(&host));
     while (seen.answered == 0)
         turn_once();
@@ -414,11 +424,100 @@ static void a_request_that_needs_the_disk_is_executed_again(void **state)
     assert_int_equal(seen.fetched, 1);
 }
 
+/* However many are back at once, they hold the loop no longer than their part of a turn. */
+static void requests_that_come_back_from_the_disk_share_the_turns(void **state)
+{
+    struct job_view v;
+    int turns = 0, before = 0;
+
+    (void)state;
+    wanted = make_cold();
+    slow_us = 2000;
+    for (int i = 0; i < BACK; i++) {
+        assert_int_equal(engine_get(host.engine, wanted, &v), BELFRY_COLD);
+        assert_non_null(errand_begin(&host, &wanted, NULL));
+    }
+    usleep(200000);
+    for (; !errands_idle(&host); turns++) {
+        turn_once();
+        assert_true(seen.fetched - before <= 4);
+        before = seen.fetched;
+    }
+    assert_int_equal(seen.answered, BACK);
+    assert_true(turns >= BACK / 4);
+}
+
+/* An errand of another group does not wait for all those before it. */
+static void groups_take_turns(void **state)
+{
+    static const char evil, good;
+    struct job_view v;
+
+    (void)state;
+    wanted = make_cold();
+    for (int i = 0; i < MANY_BACK; i++) {
+        assert_int_equal(engine_get(host.engine, wanted, &v), BELFRY_COLD);
+        assert_non_null(errand_begin(&host, &wanted, &evil));
+    }
+    assert_non_null(errand_begin(&host, &other, &good));
+    while (!errands_idle(&host))
+        turn_once();
+    assert_int_equal(seen.answered, MANY_BACK + 1);
+    assert_in_range(other_at, 1, SENT_MAX + 2);
+}
+
+/* Some of a group go away while they wait, among them the first. */
+static void errands_go_on_without_those_that_were_dropped(void **state)
+{
+    struct errand *errands[2 * SENT_MAX + 1];
+    struct job_view v;
+    int n = 0;
+
+    (void)state;
+    wanted = make_cold();
+    for (; n < 2 * SENT_MAX + 1; n++) {
+        assert_int_equal(engine_get(host.engine, wanted, &v), BELFRY_COLD);
+        errands[n] = errand_begin(&host, &wanted, NULL);
+        assert_non_null(errands[n]);
+    }
+    errand_drop(errands[SENT_MAX]);     /* waits first */
+    errand_drop(errands[SENT_MAX + 3]); /* waits behind it */
+    errand_drop(errands[2 * SENT_MAX]); /* is the last */
+    errand_drop(errands[0]);            /* is on its way */
+    while (!errands_idle(&host))
+        turn_once();
+    assert_int_equal(seen.answered, n - 4);
+}
+
+static void a_request_that_brings_a_job_to_memory_waits_for_room(void **state)
+{
+    struct job_view v;
+
+    (void)state;
+    wanted = make_cold();
+    for (int i = 0; !partition_crammed(host.partition); i++) {
+        assert_true(i < MANY);
+        schedule("q", time_wall_ms() + 2 * HOUR);
+    }
+    assert_int_equal(engine_reschedule(host.engine, wanted, time_wall_ms() + HOUR), BELFRY_COLD);
+    assert_non_null(errand_begin(&host, &wanted, NULL));
+    assert_int_equal(host.errands[ERRAND_GROWING].taken, 0);
+    assert_int_equal(engine_get(host.engine, wanted, &v), BELFRY_COLD);
+    assert_non_null(errand_begin(&host, &wanted, NULL)); /* needs no room */
+    assert_int_equal(host.errands[ERRAND_PLAIN].taken, 1);
+    while (!errands_idle(&host)) {
+        turn_once();
+        host_wake(&host);
+    }
+    assert_int_equal(seen.answered, 2);
+    assert_false(partition_crammed(host.partition));
+}
+
 static void an_owner_that_went_away_is_not_called(void **state)
 {
     (void)state;
     wanted = make_cold();
-    errand_drop(errand_begin(&host, &wanted));
+    errand_drop(errand_begin(&host, &wanted, NULL));
     while (!errands_idle(&host))
         turn_once();
     assert_int_equal(seen.fetched, 0);
@@ -490,6 +589,10 @@ int main(void)
         TEST(a_lease_does_not_end_while_the_loop_stands_still),
         TEST(the_user_is_told_how_long_each_piece_of_work_took),
         TEST(a_request_that_needs_the_disk_is_executed_again),
+        TEST(requests_that_come_back_from_the_disk_share_the_turns),
+        TEST(groups_take_turns),
+        TEST(errands_go_on_without_those_that_were_dropped),
+        TEST(a_request_that_brings_a_job_to_memory_waits_for_room),
         TEST(an_owner_that_went_away_is_not_called),
         TEST(after_a_failed_commit_memory_is_what_is_stored),
         TEST(what_is_gathered_when_it_ends_is_written),

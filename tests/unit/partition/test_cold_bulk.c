@@ -113,14 +113,16 @@ static void a_parent_that_is_deleted_meanwhile_is_not_found(void **state)
     spec.after = parents;
     spec.after_count = 2;
     assert_int_equal(engine_schedule(e, &spec, &child), BELFRY_COLD);
-    f = fetch();
-    assert_int_equal(engine_schedule(e, &spec, &child), BELFRY_COLD); /* the first is known */
-    partition_fetch_end(p, f);
+    f = partition_fetch(p);
+    assert_non_null(f);
+    is = fetch_run(f);
+    assert_int_equal(is, 0);
     assert_int_equal(engine_bulk(e, &s, &id), 0);
     for (int i = 0; step(id).b.state == BULK_RUNNING; i++)
         assert_true(i < MANY);
-    EXECUTE(is, engine_schedule(e, &spec, &child));
-    assert_int_equal(is, BELFRY_NOTFOUND);
+    assert_int_equal(partition_fetched(p, f, is), 0);
+    assert_int_equal(engine_schedule(e, &spec, &child), BELFRY_NOTFOUND);
+    partition_fetch_end(p, f);
 }
 
 static int schedule_key(int64_t in_ms, int n, struct schedule_result *ret)

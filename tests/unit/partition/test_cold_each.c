@@ -2,8 +2,6 @@
 /* Items of a batch that are scheduled one by one, after all that they need was fetched. */
 #include "support/spilled.h"
 
-#define KEYS 8400 /* twice as many as are remembered, and some */
-
 static struct schedule_result results[2];
 static int errs[2];
 
@@ -110,48 +108,12 @@ static void an_item_whose_first_parent_was_full_finds_the_second_one(void **stat
     assert_int_equal(errs[1], 0);
 }
 
-/* The facts about keys have room for some thousands, and all are forgotten where there is none. */
-static void an_item_is_scheduled_though_all_that_was_known_is_forgotten_for_the_next(void **state)
-{
-    static char names[KEYS][8];
-    static struct job_id ids[KEYS];
-    int is;
-
-    (void)state;
-    for (int i = 0; i < KEYS; i++) {
-        struct job_spec spec = spec_of("q", HOUR);
-        struct schedule_result r;
-
-        snprintf(names[i], sizeof(names[i]), "k%d", i);
-        spec.key = str_of(names[i]);
-        EXECUTE(is, engine_schedule(e, &spec, &r));
-        ids[i] = r.id;
-        settle();
-    }
-    push_out(ids[KEYS - 1]);
-    for (int i = 0; i < KEYS; i++) {
-        EXECUTE(is, engine_cancel(e, ids[i]));
-        assert_int_equal(is, CANCEL_CANCELLED);
-    }
-    for (int i = 0; i + 1 < KEYS; i += i == KEYS / 2 ? 1 : 2) {
-        struct job_spec specs[2] = { spec_of("q", HOUR), spec_of("q", HOUR) };
-
-        specs[0].key = str_of(names[i]);
-        specs[1].key = str_of(names[i + 1]);
-        EXECUTE(is, schedule_each(specs));
-        assert_int_equal(is, 0);
-        assert_int_equal(errs[0], 0);
-        assert_int_equal(errs[1], 0);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_item_whose_key_becomes_free_finds_the_job_that_it_waits_for),
         TEST(an_item_waits_for_no_job_that_the_item_before_ended),
         TEST(an_item_whose_first_parent_was_full_finds_the_second_one),
-        TEST(an_item_is_scheduled_though_all_that_was_known_is_forgotten_for_the_next),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

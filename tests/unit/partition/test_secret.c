@@ -73,6 +73,30 @@ static void keys_of_before_the_secret_are_found(void **state)
     schedule_key("other", SCHEDULE_CREATED);
 }
 
+static void a_batch_finds_keys_of_before_the_secret_and_of_after_it(void **state)
+{
+    struct job_spec specs[3] = { spec_of("q", HOUR), spec_of("q", HOUR), spec_of("q", HOUR) };
+    struct schedule_result results[3];
+    struct job_id old, new;
+    size_t at;
+    int is;
+
+    (void)state;
+    old = schedule_key("old", SCHEDULE_CREATED);
+    push_out(old);
+    restart((struct hash_key){ 5, 6 });
+    new = schedule_key("new", SCHEDULE_CREATED);
+    push_out(new);
+    specs[0].key = STR("old");
+    specs[1].key = STR("new");
+    specs[2].key = STR("other");
+    EXECUTE(is, engine_schedule_all(e, specs, 3, results, &at));
+    assert_int_equal(is, 0);
+    assert_int_equal(results[0].id.seq, old.seq);
+    assert_int_equal(results[1].id.seq, new.seq);
+    assert_int_equal(results[2].outcome, SCHEDULE_CREATED);
+}
+
 static int lease_one(void)
 {
     struct str name = STR("lanes");
@@ -126,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_first_secret_stays_and_keys_on_disk_are_found),
         TEST_OLD(keys_of_before_the_secret_are_found),
+        TEST_OLD(a_batch_finds_keys_of_before_the_secret_and_of_after_it),
         TEST_OLD(lanes_of_before_the_secret_stay_lanes),
         TEST(another_secret_is_refused),
     };
