@@ -34,7 +34,8 @@ struct cold_run {
 enum want_kind {
     WANT_ID,
     WANT_KEY,
-    WANT_PAGE, /* entries of one family behind a key */
+    WANT_PAGE,   /* entries of one family behind a key */
+    WANT_CENSUS, /* a round of a census */
 };
 
 struct cold_want {
@@ -61,6 +62,8 @@ struct cold_item {
     struct str body; /* of a PUT record */
 };
 
+struct census; /* see census.h */
+
 struct cold_answer {
     const struct cold_want *want;
     uint64_t moves; /* engine_moves when the lookup began */
@@ -69,6 +72,7 @@ struct cold_answer {
     bool more;       /* WANT_PAGE: there are entries behind the last one */
     size_t last_len; /* WANT_PAGE: the key of the last entry that was looked at */
     char last[COLD_KEY_MAX];
+    struct census *census; /* WANT_CENSUS; the request may take it */
 };
 
 /* A number that changes whenever jobs go from memory to disk. */

@@ -231,16 +231,6 @@ int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor);
 
-/* How many jobs become due in each of `n` steps from from_ms on. Jobs on disk are counted by the
- * summaries of their runs; jobs in memory, if they are many, by a sample. */
-void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, size_t n,
-                     uint64_t *ret);
-
-/* The forecast of one tenant, by its jobs in memory. STATE: some of them are on disk, and the
- * summaries of runs do not say whose they are. */
-int engine_forecast_of(const struct engine *e, struct str tenant, int64_t from_ms, int64_t step_ms,
-                       size_t n, uint64_t *ret);
-
 void engine_stats(const struct engine *e, struct engine_stats *ret);
 /* All figures are 0 if there is no such tenant. */
 void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret);

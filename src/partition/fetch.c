@@ -4,6 +4,7 @@
  * moved tells its place; the locator tells the place of any other job. The engine judges the
  * entries that were found, because jobs may have moved meanwhile.
  */
+#include "engine/census.h"
 #include "partition/internal.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct fetch *partition_fetch(struct partition *p)
     f->p = p;
     f->want = *engine_want(p->engine);
     f->answer.want = &f->want;
+    f->answer.census = engine_census(p->engine);
     list_append(&p->fetches, &f->link);
     if (fetch_prepare(f) < 0) {
         partition_fetch_end(p, f);
@@ -214,6 +216,7 @@ int fetch_run(struct fetch *f)
     switch (f->want.kind) {
     case WANT_ID: err = fetch_id(f); break;
     case WANT_KEY: err = fetch_key(f); break;
+    case WANT_CENSUS: err = census_run(f); break;
     default: err = fetch_page(f);
     }
     items_settle(&f->items);
@@ -238,5 +241,6 @@ void partition_fetch_end(struct partition *p, struct fetch *f)
     cold_unpin(&f->pinned);
     list_remove(&f->link);
     items_fini(&f->items);
+    census_free(f->answer.census);
     free(f);
 }

@@ -110,6 +110,7 @@ struct forecast {
     int64_t from_ms;
     int64_t to_ms;
     int64_t step_ms;
+    struct str queue; /* without its tenant; empty: all */
 };
 
 /* The argument that the verb's row has under this name. */

@@ -189,17 +189,18 @@ const struct verb verb_table[] = {
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         ID_OR_KEY, TENANT } },
     { "FORECAST", VERB_READS | VERB_WIDE,
-      "Shows how many jobs become due in each coming step of time. The numbers are exact for few jobs, and an "
-      "estimate for many.",
-      "an array of maps, one for each step: from_ms, to_ms, jobs; the last step ends at TO",
+      "Shows how many jobs become due in each coming step of time: jobs that are scheduled, in memory or on disk, and "
+      "coming occurrences of recurrences. Jobs that are ready already are not among them.",
+      "an array of maps, one for each step: from_ms, to_ms, jobs, recurring (how many of them are occurrences that "
+      "recurrences will make) and partial (true if a rule has more times than the server counts, or if some of its "
+      "data cannot be read); the last step ends at TO",
       "FORECAST STEP 15m", run_forecast, {
         { "from", ARG_MOMENT, INTO(struct forecast, from_ms), .help = "where the first step begins; now if not given" },
         { "to", ARG_MOMENT, INTO(struct forecast, to_ms), .help = "where the last step ends; a day after FROM if not given" },
         { "step", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, INTO(struct forecast, step_ms),
           .help = "length of a step; 1h if not given. There are at most 1000 of them" },
-        { "tenant", ARG_TENANT,
-          .help = "only jobs of this tenant, which is possible while none of them waits on disk; `*`, the default, "
-                  "for all tenants" } } },
+        { "queue", ARG_NAME, INTO(struct forecast, queue), .help = "only jobs of this queue; of the queues of this name, if TENANT is `*`" },
+        { "tenant", ARG_TENANT, .help = "only jobs of this tenant; `*`, the default, for all tenants" } } },
     { "PREVIEW", VERB_READS | VERB_PRODUCER,
       "Shows the next times of a rule, without making a recurrence. Give exactly one of RRULE, CRON and EVERY.",
       "an array of maps, one for each time: at_ms, local (with its offset from UTC) and note (null, or how a "

@@ -47,6 +47,8 @@
     X(EXPLAINED, "somebody asked why a job had not run")                          \
     X(EXPLAINED_READY, "likewise, and it was ready")                              \
     X(FORECAST, "somebody asked how many jobs will be due")                       \
+    X(FORECAST_TIMES, "and how many occurrences there will be")                   \
+    X(FORECAST_ROUNDS, "which took more than a few rounds")                       \
     X(PAGED, "a LIST took several pages while jobs came and went")                \
     X(FED, "jobs went from memory to disk")                                       \
     X(LOADED, "jobs came from disk to memory")                                    \
