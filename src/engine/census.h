@@ -26,7 +26,7 @@
 #include "record/limits.h"
 
 #define CENSUS_STEPS 1000
-#define CENSUS_PAGE  10000 /* entries of family D in a round */
+#define CENSUS_PAGE  5000 /* entries of family D in a round */
 
 struct census_ask {
     struct str tenant; /* `*`: all */

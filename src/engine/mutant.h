@@ -71,7 +71,6 @@
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
     X(CENSUS_LEFT, "FORECAST misses jobs that go to disk meanwhile")        \
-    X(CENSUS_TWICE, "FORECAST counts jobs twice that go to disk meanwhile") \
     X(EXPLAIN_OFF, "EXPLAIN takes a job that was deferred for a retry")     \
     X(EXPIRY_LOST, "a waiting job that comes from disk does not expire")    \
     X(DAMAGE_SILENT, "a block that cannot be read is not reported")         \

@@ -140,8 +140,7 @@ static void census_entry(struct census *c, const struct run_entry *e, struct col
     unsigned state;
     int64_t at_ms;
 
-    if (e->grave || (e->version > c->newest && !MUTANT(part->o.mutant, CENSUS_TWICE)) ||
-        !record_peek_job(e->value, &state, &at_ms, &full))
+    if (e->grave || e->version > c->newest || !record_peek_job(e->value, &state, &at_ms, &full))
         return;
     scope_split(full, &tenant, &queue);
     enum hidden hidden = hidden_kind(queue);

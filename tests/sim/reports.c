@@ -183,6 +183,8 @@ static void stir(struct world *w, int *left)
     --*left;
     if (rng_chance(&w->rng, 50))
         lanes_work(w);
+    if (rng_chance(&w->rng, 30))
+        step_chores(w);
     for (int n = (int)rng_below(&w->rng, 6); n > 0; n--)
         step_chore(w);
 }

@@ -9,8 +9,8 @@
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
 
-#define STRIPE_JOBS  8192 /* about so many jobs are visited in a round */
-#define STRIPE_RULES 1024 /* and so many if many of them are recurrences */
+#define STRIPE_JOBS  4096 /* about so many jobs are visited in a round */
+#define STRIPE_RULES 512  /* and so many if many of them are recurrences */
 #define RULES_BYTES  ((size_t)4 << 20)
 #define CENSUSES_MAX 16                    /* under way at a time */
 #define TENANT_MAX   4                     /* of which so many are about one tenant */
