@@ -171,6 +171,9 @@ int engine_redrive_queue(struct engine *e, struct str name, size_t limit);
 
 /* Forgets a job that has ended. NOTFOUND, STATE. */
 int engine_delete(struct engine *e, struct job_id id);
+/* Forgets a job, which is cancelled first if it has not ended. STATE: a worker has the job, or jobs
+ * that wait for it are being told of its end. NOTFOUND. */
+int engine_discard(struct engine *e, struct job_id id);
 
 /* ---- The engine's own work ---- */
 

@@ -70,6 +70,7 @@
     X(HISTORY_HALF, "history is forgotten at half of its budget")           \
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
+    X(DELETION_LOST, "a job that was deleted before its end comes back")    \
     X(CENSUS_LEFT, "FORECAST misses jobs that go to disk meanwhile")        \
     X(EXPLAIN_OFF, "EXPLAIN takes a job that was deferred for a retry")     \
     X(EXPIRY_LOST, "a waiting job that comes from disk does not expire")    \

@@ -26,6 +26,8 @@ const struct http_route http_routes[] = {
       .summary = "Moves a job that is not running to another time. Without `in` and `at` it is due at once." },
     { HTTP_DELETE, "/v1/jobs/{id}", "CANCEL", "cancelJob", .less = "key queue", .status = 200, .result = "outcome",
       .values = CANCELLED, .summary = "Cancels a job. 409 if the job has ended." },
+    { HTTP_POST, "/v1/jobs/{id}/delete", "DELETE", "deleteJob", .less = "key queue", .status = 204,
+      .summary = "Forgets a job. A job that has not ended is cancelled first. 409 if a worker has the job." },
     { HTTP_GET, "/v1/jobs/{id}/explain", "EXPLAIN", "explainJob", .less = "key queue", .status = 200, .shape = "Explanation",
       .summary = "Says why a job has not run, what it waits for, and until when." },
     { HTTP_POST, "/v1/jobs/{id}/redrive", "REDRIVE", "redriveJob", .less = "queue limit", .status = 200, .result = "redriven",
@@ -45,6 +47,8 @@ const struct http_route http_routes[] = {
       .summary = "Shows the job that has this key." },
     { HTTP_DELETE, KEYED, "CANCEL", "cancelJobByKey", .less = "id", .status = 200, .result = "outcome", .values = CANCELLED,
       .summary = "Cancels the job that has this key. 409 if the job has ended." },
+    { HTTP_POST, KEYED "/delete", "DELETE", "deleteJobByKey", .less = "id", .status = 204,
+      .summary = "Forgets the job that has this key. A job that has not ended is cancelled first. 409 if a worker has the job." },
     { HTTP_GET, KEYED "/explain", "EXPLAIN", "explainJobByKey", .less = "id", .status = 200, .shape = "Explanation",
       .summary = "Says why the job that has this key has not run." },
 

@@ -155,6 +155,12 @@ const struct verb verb_table[] = {
       "`cancelled`; or `running` if a worker has the job: the worker learns of it at its next EXTEND, and the job is "
       "not retried; or `notfound`. STATE if the job has ended", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
         ID_OR_KEY, TENANT } },
+    { "DELETE", VERB_PRODUCER,
+      "Forgets a job, by id or by KEY and QUEUE. A job that has not ended is cancelled first, and jobs that wait for it "
+      "are told so. Its key is free at once.",
+      "OK. STATE if a worker has the job: CANCEL it first. STATE also while jobs that wait for it are being told of its "
+      "end. NOTFOUND if there is no such job", "DELETE 01…", run_delete, {
+        ID_OR_KEY, TENANT } },
     { "RESCHEDULE", VERB_PRODUCER, "Moves a job that is not running to another time. Without IN and AT it is due "
                                    "at once.",
       "OK", "RESCHEDULE 01… IN 1h", run_reschedule, {

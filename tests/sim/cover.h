@@ -46,6 +46,8 @@
     X(PAST, "a job was too far in the past")                                      \
     X(EXPLAINED, "somebody asked why a job had not run")                          \
     X(EXPLAINED_READY, "likewise, and it was ready")                              \
+    X(DELETED, "a job was deleted")                                               \
+    X(COLD_DELETED, "and one on disk")                                            \
     X(FORECAST, "somebody asked how many jobs will be due")                       \
     X(FORECAST_TIMES, "and how many occurrences there will be")                   \
     X(FORECAST_ROUNDS, "which took more than a few rounds")                       \
