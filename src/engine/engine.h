@@ -200,9 +200,13 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
  * stops when fn returns other than 0. NOMEM. */
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg);
+/* Forgets a queue without jobs, and its settings. NOTFOUND, STATE. */
+int engine_queue_delete(struct engine *e, struct str name);
 
 /* ---- Tenants ---- */
 
+/* Forgets a tenant that is not used, and its settings. NOTFOUND, STATE. */
+int engine_tenant_delete(struct engine *e, struct str name);
 /* Settings that change nothing have no record. INVALID. The caller checks quiet hours and zone. */
 int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
                       unsigned fields /* bits 1 << enum tenant_field */);

@@ -319,6 +319,11 @@ const struct verb verb_table[] = {
           .help = "how many pushes at a time; 10 by default" } } },
     { "PAUSE", VERB_ADMIN | VERB_STOPS, "Stops giving out the jobs of a queue; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
     { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_pause, { QUEUE, TENANT } },
+    { "QUEUEDELETE", VERB_ADMIN,
+      "Forgets a queue without jobs, and its settings. Jobs that have ended count, too. A recurrence makes the queue anew with its "
+      "next job.",
+      "OK. STATE if the queue has jobs, or workers wait for some; NOTFOUND if there is no such queue", "QUEUEDELETE reminder.send", run_queuedelete, {
+        QUEUE, TENANT } },
     { "TENANT", VERB_ADMIN | VERB_SHOWS, "Shows a tenant, after changing the settings that are given.",
       "a map of counts and settings; null if the tenant has no queue and no settings", "TENANT acme WEIGHT 3 MAX_RUNNING 50", run_tenant, {
         { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" },
@@ -365,6 +370,10 @@ const struct verb verb_table[] = {
           .help = "how many bytes of memory leased jobs of the tenant may take; at that it is given no further job "
                   "until a lease ends; by default 0, which means its share of the server's memory; a larger number "
                   "gives no more than that share" } } },
+    { "TENANTDELETE", VERB_ADMIN | VERB_SERVER | VERB_WIDE,
+      "Forgets a tenant that is not used, and its settings. It has no jobs, queues with settings, recurrences, bulks or tokens.",
+      "OK. STATE if the tenant is used, NOTFOUND if there is none", "TENANTDELETE acme", run_tenantdelete, {
+        { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" } } },
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         AFTER, LIMIT } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS,

@@ -73,3 +73,53 @@ def test_http_and_the_command_line_delete(shared_server, b, q):
         assert web.ask("POST", f"/v1/queues/{q}/keys/b/delete").status == 204
     assert run(shared_server, "delete", three).returncode == 0
     assert [b.call("GET", id) for id in (one, two, three)] == [None] * 3
+
+
+def test_a_queue_without_jobs_is_deleted_with_its_settings(make_server):
+    server = make_server()
+    with server.wire(3) as w:
+        w.call("QUEUE", "q", "MAX_RUNNING", 7)
+        id = w.call("SCHEDULE", "q", "x", "IN", "1h")
+        with pytest.raises(Refused, match="STATE .*the queue has jobs"):
+            w.call("QUEUEDELETE", "q")
+        w.call("CANCEL", id)
+        with pytest.raises(Refused, match="STATE .*which may have ended"):
+            w.call("QUEUEDELETE", "q")
+        w.call("DELETE", id)
+        assert w.call("QUEUEDELETE", "q") == "OK"
+        assert w.call("QUEUE", "q") is None
+        with pytest.raises(Refused, match="NOTFOUND"):
+            w.call("QUEUEDELETE", "q")
+        assert any(entry["verb"] == "QUEUEDELETE" for entry in w.call("AUDIT")["entries"])
+    server.kill()
+    server.start()
+    with server.wire(3) as w:
+        assert w.call("QUEUE", "q") is None
+        w.call("SCHEDULE", "q", "x")
+        assert w.call("QUEUE", "q")["max_running"] == 0
+    with Web(server.port) as web:
+        assert web.ask("DELETE", "/v1/queues/none").status == 404
+
+
+def test_a_tenant_that_is_not_used_is_deleted(make_server):
+    server = make_server()
+    with server.wire(3) as w:
+        w.call("TENANT", "acme", "WEIGHT", 3)
+        w.call("QUEUE", "q", "MAX_RUNNING", 7, "TENANT", "acme")
+        with pytest.raises(Refused, match="STATE .*the tenant has queues"):
+            w.call("TENANTDELETE", "acme")
+        w.call("QUEUEDELETE", "q", "TENANT", "acme")
+        assert w.call("TENANTDELETE", "acme") == "OK"
+        assert w.call("TENANT", "acme") is None
+        w.call("TENANT", "zeta", "WEIGHT", 3)
+        w.call("RECUR", "r", "q", "x", "EVERY", "1h", "TENANT", "zeta")
+        with pytest.raises(Refused, match="STATE"):
+            w.call("TENANTDELETE", "zeta")
+        w.call("RECURDELETE", "r", "TENANT", "zeta")
+        with Web(server.port) as web:
+            status = web.ask("DELETE", "/v1/tenants/zeta").status
+        assert status == 204 or w.call("QUEUES", "TENANT", "zeta")
+    server.kill()
+    server.start()
+    with server.wire(3) as w:
+        assert w.call("TENANT", "acme") is None

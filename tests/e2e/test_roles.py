@@ -23,7 +23,7 @@ EXPECT = {
     "PREVIEW": {P, R}, "RECUR": {P}, "RECURRENCE": {P, R}, "RECURRENCES": {P, R}, "RECURPAUSE": {P},
     "RECURRESUME": {P}, "RECURRUN": {P}, "RECURDELETE": {P}, "STATS": {R}, "METRICS": {R}, "QUEUES": {R},
     "QUEUE": {R}, "PAUSE": set(), "RESUME": set(), "TENANT": {R}, "TENANTS": {R}, "REDRIVE": set(),
-    "BULK": set(), "BULKS": {R}, "BULKSTOP": set(), "AUDIT": {R},
+    "QUEUEDELETE": set(), "TENANTDELETE": {"*"}, "BULK": set(), "BULKS": {R}, "BULKSTOP": set(), "AUDIT": {R},
     "TOKENCREATE": {"*"}, "TOKENS": {"*"}, "TOKENREVOKE": {"*"},
 }
 ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # of no job
@@ -36,7 +36,7 @@ CALLS = {
     "RECUR": ["r", "q", "x", "EVERY", "1h"], "RECURRENCE": ["r"], "RECURRENCES": [], "RECURPAUSE": ["r"],
     "RECURRESUME": ["r"], "RECURRUN": ["r"], "RECURDELETE": ["r"], "STATS": [], "METRICS": [], "QUEUES": [],
     "QUEUE": ["q"], "PAUSE": ["q"], "RESUME": ["q"], "TENANT": ["acme"], "TENANTS": [], "REDRIVE": [ID],
-    "BULK": ["cancel", "QUEUE", "q"], "BULKS": [], "BULKSTOP": [ID], "AUDIT": [],
+    "QUEUEDELETE": ["q"], "TENANTDELETE": ["nobody"], "BULK": ["cancel", "QUEUE", "q"], "BULKS": [], "BULKSTOP": [ID], "AUDIT": [],
     "TOKENCREATE": ["made", "worker"], "TOKENS": [], "TOKENREVOKE": ["nobody"],
 }
 OPEN_TO_ALL = {"/", "/favicon.ico", "/healthz", "/readyz", "/docs", "/openapi.json"}
