@@ -219,6 +219,8 @@ static const char session_text[] =
     "complete and hint |\n"
     "| INFO | figures as text, in the form of Redis; STATS has more |\n"
     "| CLIENT SETNAME name \\| GETNAME \\| SETINFO ... \\| ID | as in Redis |\n"
+    "| CLIENT UNBLOCK id | a LEASE of that connection (by its CLIENT ID) waits no longer, and answers an empty array: "
+    "1; or 0 if none waited there. Roles: admin, worker; of the same tenant |\n"
     "| SELECT 0 | OK; there is one database, and queues keep work apart |\n"
     "| AUTH token \\| AUTH name secret | OK; the connection has the rights of the token until "
     "its next AUTH or RESET, or until the token is revoked. A token is `name.secret`. Libraries "
