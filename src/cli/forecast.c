@@ -11,6 +11,8 @@ struct step {
     int64_t from_ms;
     int64_t to_ms;
     int64_t jobs;
+    int64_t recurring;
+    bool partial; /* there may be more jobs */
 };
 
 struct scale {
@@ -25,10 +27,13 @@ static bool read_step(const struct resp_values *v, size_t at, struct step *ret)
     const struct resp_value *from = client_field(v, at, "from_ms");
     const struct resp_value *to = client_field(v, at, "to_ms");
     const struct resp_value *jobs = client_field(v, at, "jobs");
+    const struct resp_value *recurring = client_field(v, at, "recurring"); /* NULL: an old server */
+    const struct resp_value *partial = client_field(v, at, "partial");
 
     if (!from || !to || !jobs || jobs->type != RESP_INT)
         return false;
-    *ret = (struct step){ from->number, to->number, jobs->number };
+    *ret = (struct step){ from->number, to->number, jobs->number, recurring ? recurring->number : 0,
+                          partial && partial->number };
     return true;
 }
 
@@ -66,6 +71,7 @@ static void put_step(struct buf *out, const struct step *s, const struct scale *
 {
     put_moment(out, s->from_ms, scale->seconds);
     buf_printf(out, "  %*s", scale->count_columns, quantity_count(s->jobs).text);
+    buf_text(out, s->partial ? "+" : "");
     if (s->jobs > 0) {
         buf_text(out, r->colour ? "  " TERM_CYAN : "  ");
         put_bar(out, s->jobs, scale->most, scale->bar_columns);
@@ -78,7 +84,8 @@ bool forecast_put(struct buf *out, const struct resp_values *v, const struct ren
 {
     struct scale scale = { .most = 1 };
     struct step s = { 0 };
-    int64_t all = 0;
+    int64_t all = 0, recurring = 0;
+    bool partial = false;
 
     for (size_t i = 0, at = 1; i < v->at[0].children; i++, at = v->at[at].next) {
         if (v->at[0].type != RESP_ARRAY || !read_step(v, at, &s))
@@ -86,6 +93,8 @@ bool forecast_put(struct buf *out, const struct resp_values *v, const struct ren
         scale.most = s.jobs > scale.most ? s.jobs : scale.most;
         scale.seconds = scale.seconds || s.to_ms - s.from_ms < 60000;
         all += s.jobs;
+        recurring += s.recurring;
+        partial = partial || s.partial;
     }
     scale.count_columns = (int)strlen(quantity_count(scale.most).text);
     scale.bar_columns = r->width && r->width < BAR_COLUMNS + 40 ? r->width / 3 : BAR_COLUMNS;
@@ -94,6 +103,9 @@ bool forecast_put(struct buf *out, const struct resp_values *v, const struct ren
         put_step(out, &s, &scale, r);
     }
     put_moment(out, s.to_ms, scale.seconds);
-    buf_printf(out, "  %s jobs in all\n", quantity_count(all).text);
+    buf_printf(out, "  %s jobs in all", quantity_count(all).text);
+    if (recurring > 0)
+        buf_printf(out, ", %s of them by recurrences", quantity_count(recurring).text);
+    buf_text(out, partial ? "; + means that there are more than could be counted\n" : "\n");
     return true;
 }

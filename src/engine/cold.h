@@ -33,8 +33,9 @@ struct cold_run {
 /* ---- Jobs that a request needs ---- */
 
 enum want_kind {
-    WANT_JOBS, /* jobs by id or by key */
-    WANT_PAGE, /* entries of one family behind a key */
+    WANT_JOBS,   /* jobs by id or by key */
+    WANT_PAGE,   /* entries of one family behind a key */
+    WANT_CENSUS, /* a round of a census */
 };
 
 #define ASK_NAME_BYTES 18 /* of a locator's key of a key */
@@ -75,6 +76,8 @@ struct cold_item {
     struct str body; /* of a PUT record */
 };
 
+struct census; /* see census.h */
+
 struct cold_answer {
     const struct cold_want *want;
     uint64_t moves; /* engine_moves when the lookup began */
@@ -83,6 +86,7 @@ struct cold_answer {
     bool more;       /* WANT_PAGE: there are entries behind the last one */
     size_t last_len; /* WANT_PAGE: the key of the last entry that was looked at */
     char last[COLD_KEY_MAX];
+    struct census *census; /* WANT_CENSUS; the request may take it */
 };
 
 /* A number that changes whenever jobs go from memory to disk. */

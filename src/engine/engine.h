@@ -173,6 +173,9 @@ int engine_redrive_queue(struct engine *e, struct str name, size_t limit);
 
 /* Forgets a job that has ended. NOTFOUND, STATE. */
 int engine_delete(struct engine *e, struct job_id id);
+/* Forgets a job, which is cancelled first if it has not ended. STATE: a worker has the job, or jobs
+ * that wait for it are being told of its end. NOTFOUND. */
+int engine_discard(struct engine *e, struct job_id id);
 
 /* ---- The engine's own work ---- */
 
@@ -199,9 +202,13 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
  * stops when fn returns other than 0. NOMEM. */
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
                   int (*fn)(void *arg, const struct queue_view *v), void *arg);
+/* Forgets a queue without jobs, and its settings. NOTFOUND, STATE. */
+int engine_queue_delete(struct engine *e, struct str name);
 
 /* ---- Tenants ---- */
 
+/* Forgets a tenant that is not used, and its settings. NOTFOUND, STATE. */
+int engine_tenant_delete(struct engine *e, struct str name);
 /* Settings that change nothing have no record. INVALID. The caller checks quiet hours and zone. */
 int engine_tenant_set(struct engine *e, struct str name, const struct tenant_settings *s,
                       unsigned fields /* bits 1 << enum tenant_field */);
@@ -232,16 +239,6 @@ int engine_find_key(struct engine *e, struct str queue, struct str order, struct
 int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor);
-
-/* How many jobs become due in each of `n` steps from from_ms on. Jobs on disk are counted by the
- * summaries of their runs; jobs in memory, if they are many, by a sample. */
-void engine_forecast(const struct engine *e, int64_t from_ms, int64_t step_ms, size_t n,
-                     uint64_t *ret);
-
-/* The forecast of one tenant, by its jobs in memory. STATE: some of them are on disk, and the
- * summaries of runs do not say whose they are. */
-int engine_forecast_of(const struct engine *e, struct str tenant, int64_t from_ms, int64_t step_ms,
-                       size_t n, uint64_t *ret);
 
 void engine_stats(const struct engine *e, struct engine_stats *ret);
 /* All figures are 0 if there is no such tenant. */

@@ -70,6 +70,8 @@
     X(HISTORY_HALF, "history is forgotten at half of its budget")           \
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
+    X(DELETION_LOST, "a job that was deleted before its end comes back")    \
+    X(CENSUS_LEFT, "FORECAST misses jobs that go to disk meanwhile")        \
     X(EXPLAIN_OFF, "EXPLAIN does not see that a job was deferred")          \
     X(EXPLAIN_HALF, "EXPLAIN does not see what holds a job at its time")    \
     X(EXPLAIN_RATE, "EXPLAIN tells all the time at which a rate has one")   \

@@ -145,10 +145,12 @@ static void ask_client(const struct ask *a)
         reply_text(a->reply, a->s->name);
     } else if (str_ieq(a->words[1], "ID")) {
         reply_integer(a->reply, (int64_t)a->s->id);
+    } else if (str_ieq(a->words[1], "UNBLOCK") && a->n == 3) {
+        session_unblock(a->s, a->t->host, a->words[2], a->reply);
     } else if (str_ieq(a->words[1], "SETINFO")) {
         reply_status(a->reply, "OK");
     } else {
-        ask_fail(a, "INVALID", "CLIENT: expected SETNAME, GETNAME, SETINFO or ID");
+        ask_fail(a, "INVALID", "CLIENT: expected SETNAME, GETNAME, SETINFO, ID or UNBLOCK");
     }
 }
 

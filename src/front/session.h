@@ -44,6 +44,12 @@ struct session_target {
     struct rations *rations; /* rations of the audit log; NULL: there are none */
 };
 
+/* unblock.c: CLIENT UNBLOCK, by which a LEASE of another connection waits no longer. Replies 1, or
+ * 0 if none of this number waited. */
+struct reply;
+void session_unblock(const struct session *s, const struct verb_host *host, struct str id,
+                     struct reply *reply);
+
 /* Executes one request and appends its reply to out. There is no reply in three cases. The request
  * parked (s->parked; the engine's deliver call returns `owner`). It is cold (s->cold;
  * partition_fetch fetches the item that it needs). Or it found no room (s->no_room). Returns the

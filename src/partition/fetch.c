@@ -4,6 +4,7 @@
  * never moved tells its place; the locator tells the place of any other job. The engine judges the
  * entries that were found, because jobs may have moved meanwhile.
  */
+#include "engine/census.h"
 #include "partition/internal.h"
 
 #include <stdio.h>
@@ -66,6 +67,7 @@ struct fetch *partition_fetch(struct partition *p)
     f->p = p;
     f->want = *engine_want(p->engine);
     f->answer.want = &f->want;
+    f->answer.census = engine_census(p->engine);
     list_append(&p->fetches, &f->link);
     if (copy_asks(f) < 0 || fetch_prepare(f) < 0) {
         partition_fetch_end(p, f);
@@ -334,7 +336,9 @@ static int fetch_page(struct fetch *f)
 
 int fetch_run(struct fetch *f)
 {
-    int err = f->want.kind == WANT_JOBS ? fetch_jobs(f) : fetch_page(f);
+    int err = f->want.kind == WANT_JOBS     ? fetch_jobs(f)
+              : f->want.kind == WANT_CENSUS ? census_run(f)
+                                            : fetch_page(f);
 
     items_settle(&f->items);
     f->answer.items = f->items.at;
@@ -364,5 +368,6 @@ void partition_fetch_end(struct partition *p, struct fetch *f)
         p->copy_bytes -= f->copy_bytes;
     p->fetch_bytes -= f->bytes;
     free(f->want.asks);
+    census_free(f->answer.census);
     free(f);
 }

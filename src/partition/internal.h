@@ -213,6 +213,9 @@ void items_fini(struct items *x);
  * no grave. INT64_MAX: the entry has no such moment. */
 int64_t entry_gone_ms(const struct run_entry *e);
 
+/* census.c: the part of a census that blocks. Off the engine's thread. */
+int census_run(struct fetch *f);
+
 /* cut.c: history that gives way to new jobs of its tenant. */
 
 /* Whether an entry of history belongs to a cut. */

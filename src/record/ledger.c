@@ -3,6 +3,7 @@
 #include "record/ledger.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 #include "record/codec.h"
 #include "record/name.h"
@@ -220,4 +221,16 @@ void ledger_enqueue(struct recurrence *r, int64_t nominal_ms)
         return;
     }
     r->queued++;
+}
+
+struct recur_spec recurrence_spec_of(struct str name, const struct recurrence *r)
+{
+    return (struct recur_spec){
+        .kind = r->kind,
+        .text = r->rule,
+        .start_ms = r->start_ms,
+        .seed = XXH3_64bits_withSeed(name.ptr, name.len, XXH3_64bits(r->queue.ptr, r->queue.len)),
+        .exdate = r->exdate,
+        .rdate = r->rdate,
+    };
 }

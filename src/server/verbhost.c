@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "engine/audit.h"
+#include "server/client.h"
 #include "server/events.h"
 #include "server/push/push.h"
 
@@ -152,9 +153,26 @@ static void log_wrong_token(const struct verb_host *h, struct str address, uint3
                  "address", from);
 }
 
+static bool unpark_client(const struct verb_host *h, uint64_t id, struct str tenant)
+{
+    struct server *s = container_of(h, struct server, verb_host);
+
+    list_each_of (struct client, c, &s->clients, all) {
+        if (c->session.id != id)
+            continue;
+        if (!c->session.parked ||
+            (!str_eq(tenant, STR(TENANT_ALL)) && !str_eq(tenant, identity_tenant(&c->session.who))))
+            return false;
+        client_end_wait(c);
+        return true;
+    }
+    return false;
+}
+
 void verbhost_init(struct server *s)
 {
     s->verb_host = (struct verb_host){
+        .unpark = unpark_client,
         .max_payload = (size_t)s->options.max_payload,
         .metrics_queues = (size_t)s->options.metrics_queues,
         .stats = gather_stats,

@@ -108,3 +108,12 @@ void run_pause(struct verb_call *c)
     if (queue_named(c, c->args[SUBJECT].str, buf, &name))
         verb_ok(c, engine_queue_set(c->engine, name, &s, 1u << QUEUE_PAUSED));
 }
+
+void run_queuedelete(struct verb_call *c)
+{
+    char buf[QUEUE_MAX_BYTES];
+    struct str name;
+
+    if (queue_named(c, c->args[SUBJECT].str, buf, &name))
+        verb_ok(c, engine_queue_delete(c->engine, name));
+}

@@ -1,80 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /* FORECAST. */
+#include "engine/census.h"
 #include "verbs/handlers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define STEPS_MAX 1000
-#define STEP_MS   INT64_C(3600000)
-#define SPAN_MS   (24 * STEP_MS)
+#define STEP_MS INT64_C(3600000)
+#define SPAN_MS (24 * STEP_MS)
 
 struct step {
     int64_t from_ms;
     int64_t to_ms;
     uint64_t jobs;
+    uint64_t recurring;
+    bool partial;
 };
 
 #define OF struct step
 const struct shape_field step_fields[] = {
-    SHOW_MOMENT("from_ms", from_ms),
-    SHOW_MOMENT("to_ms", to_ms),
-    SHOW_INT("jobs", jobs),
-    { 0 },
+    SHOW_MOMENT("from_ms", from_ms),  SHOW_MOMENT("to_ms", to_ms),   SHOW_INT("jobs", jobs),
+    SHOW_INT("recurring", recurring), SHOW_BOOL("partial", partial), { 0 },
 };
 
-/* The number of steps; 0 after an error reply. The last step ends at to_ms and may be shorter. */
-static size_t forecast_of(struct verb_call *c, struct forecast *ret)
+/* What the arguments ask for. False after an error reply. */
+static bool forecast_of(struct verb_call *c, struct census_ask *ret)
 {
+    struct forecast f = { engine_now(c->engine), -1, STEP_MS, { 0 } };
     int64_t steps;
     char why[128];
 
-    *ret = (struct forecast){ engine_now(c->engine), -1, STEP_MS };
-    args_store(c, ret);
-    if (ret->to_ms < 0)
-        ret->to_ms = ret->from_ms + SPAN_MS;
-    if (ret->to_ms <= ret->from_ms) {
+    args_store(c, &f);
+    if (f.to_ms < 0)
+        f.to_ms = f.from_ms + SPAN_MS;
+    if (f.to_ms <= f.from_ms) {
         verb_error(c, BELFRY_INVALID, "to: expected a moment after from");
-        return 0;
+        return false;
     }
-    steps = (ret->to_ms - ret->from_ms - 1) / ret->step_ms + 1;
-    if (steps <= STEPS_MAX)
-        return (size_t)steps;
-    snprintf(why, sizeof(why), "step: %" PRId64 " steps, the limit is %d", steps, STEPS_MAX);
-    verb_error(c, BELFRY_INVALID, why);
-    return 0;
-}
-
-static int ask(struct verb_call *c, int64_t from_ms, int64_t step_ms, size_t n, uint64_t *ret)
-{
-    if (!str_eq(c->tenant, STR(TENANT_ALL)))
-        return engine_forecast_of(c->engine, c->tenant, from_ms, step_ms, n, ret);
-    engine_forecast(c->engine, from_ms, step_ms, n, ret);
-    return 0;
+    steps = (f.to_ms - f.from_ms - 1) / f.step_ms + 1;
+    if (steps > CENSUS_STEPS) {
+        snprintf(why, sizeof(why), "step: %" PRId64 " steps, the limit is %d", steps, CENSUS_STEPS);
+        verb_error(c, BELFRY_INVALID, why);
+        return false;
+    }
+    *ret = (struct census_ask){ .tenant = c->tenant,
+                                .queue = f.queue,
+                                .from_ms = f.from_ms,
+                                .to_ms = f.to_ms,
+                                .step_ms = f.step_ms,
+                                .n = (size_t)steps };
+    return true;
 }
 
 void run_forecast(struct verb_call *c)
 {
-    uint64_t jobs[STEPS_MAX];
-    struct forecast f;
-    size_t n = forecast_of(c, &f);
-    int64_t last_ms;
+    struct forecast_view v;
+    struct census_ask ask;
 
-    if (n == 0)
+    if (!forecast_of(c, &ask) || verb_failed(c, engine_forecast(c->engine, &ask, &v)))
         return;
-    last_ms = f.from_ms + (int64_t)(n - 1) * f.step_ms;
-    if (ask(c, f.from_ms, f.step_ms, n, jobs) < 0 ||
-        (f.to_ms - last_ms < f.step_ms &&
-         ask(c, last_ms, f.to_ms - last_ms, 1, &jobs[n - 1]) < 0)) {
-        verb_refuse(c, BELFRY_STATE,
-                    "some of this tenant's jobs wait on disk, where they are counted together with "
-                    "those of all: only a token of tenant * can ask, for all of them");
-        return;
-    }
-    reply_array(c->reply, n);
-    for (size_t i = 0; i < n; i++) {
-        int64_t from_ms = f.from_ms + (int64_t)i * f.step_ms;
-        struct step step = { from_ms, i + 1 < n ? from_ms + f.step_ms : f.to_ms, jobs[i] };
+    reply_array(c->reply, v.ask.n);
+    for (size_t i = 0; i < v.ask.n; i++) {
+        int64_t from_ms = v.ask.from_ms + (int64_t)i * v.ask.step_ms;
+        struct step step = { from_ms, i + 1 < v.ask.n ? from_ms + v.ask.step_ms : v.ask.to_ms,
+                             v.jobs[i] + v.recurring[i], v.recurring[i], i >= v.partial };
 
         shape_put(c->reply, step_fields, &step);
     }

@@ -18,10 +18,11 @@ enum { RELEASE_IN = HELD_OPTIONS };
 enum { JOB_ID, JOB_KEY, JOB_QUEUE, JOB_ORDER };
 
 verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release, run_cancel,
-    run_reschedule, run_get, run_list, run_forecast, run_stats, run_queues, run_queue, run_pause,
-    run_redrive, run_tenant, run_tenants, run_preview, run_explain, run_batch, run_recur,
-    run_recurrence, run_recurrences, run_recurpause, run_recurrun, run_recurdelete, run_metrics,
-    run_bulk, run_bulks, run_bulkstop, run_audit, run_tokencreate, run_tokens, run_tokenrevoke;
+    run_delete, run_queuedelete, run_tenantdelete, run_reschedule, run_get, run_list, run_forecast,
+    run_stats, run_queues, run_queue, run_pause, run_redrive, run_tenant, run_tenants, run_preview,
+    run_explain, run_batch, run_recur, run_recurrence, run_recurrences, run_recurpause,
+    run_recurrun, run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit,
+    run_tokencreate, run_tokens, run_tokenrevoke;
 
 /* Fields of replies. Each table stands beside its handler; see shapes.c. */
 extern const struct shape_field scheduled_fields[], summary_fields[], job_fields[],
@@ -110,6 +111,7 @@ struct forecast {
     int64_t from_ms;
     int64_t to_ms;
     int64_t step_ms;
+    struct str queue; /* without its tenant; empty: all */
 };
 
 /* The argument that the verb's row has under this name. */

@@ -203,6 +203,15 @@ void run_cancel(struct verb_call *c)
         reply_status(c->reply, words[outcome]);
 }
 
+void run_delete(struct verb_call *c)
+{
+    struct job_id id;
+    int err = job_named(c, &id);
+
+    if (err != BELFRY_INVALID)
+        verb_ok(c, err ? err : engine_discard(c->engine, id));
+}
+
 void run_reschedule(struct verb_call *c)
 {
     int64_t due;

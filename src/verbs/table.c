@@ -155,6 +155,12 @@ const struct verb verb_table[] = {
       "`cancelled`; or `running` if a worker has the job: the worker learns of it at its next EXTEND, and the job is "
       "not retried; or `notfound`. STATE if the job has ended", "CANCEL KEY user-7 QUEUE reminder.send", run_cancel, {
         ID_OR_KEY, TENANT } },
+    { "DELETE", VERB_PRODUCER,
+      "Forgets a job, by id or by KEY and QUEUE. A job that has not ended is cancelled first, and jobs that wait for it "
+      "are told so. Its key is free at once.",
+      "OK. STATE if a worker has the job: CANCEL it first. STATE also while jobs that wait for it are being told of its "
+      "end. NOTFOUND if there is no such job", "DELETE 01…", run_delete, {
+        ID_OR_KEY, TENANT } },
     { "RESCHEDULE", VERB_PRODUCER, "Moves a job that is not running to another time. Without IN and AT it is due "
                                    "at once.",
       "OK", "RESCHEDULE 01… IN 1h", run_reschedule, {
@@ -192,17 +198,18 @@ const struct verb verb_table[] = {
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         ID_OR_KEY, TENANT } },
     { "FORECAST", VERB_READS | VERB_WIDE,
-      "Shows how many jobs become due in each coming step of time. The numbers are exact for few jobs, and an "
-      "estimate for many.",
-      "an array of maps, one for each step: from_ms, to_ms, jobs; the last step ends at TO",
+      "Shows how many jobs become due in each coming step of time: jobs that are scheduled, in memory or on disk, and "
+      "coming occurrences of recurrences. Jobs that are ready already are not among them.",
+      "an array of maps, one for each step: from_ms, to_ms, jobs, recurring (how many of them are occurrences that "
+      "recurrences will make) and partial (true if a rule has more times than the server counts, or if some of its "
+      "data cannot be read); the last step ends at TO",
       "FORECAST STEP 15m", run_forecast, {
         { "from", ARG_MOMENT, INTO(struct forecast, from_ms), .help = "where the first step begins; now if not given" },
         { "to", ARG_MOMENT, INTO(struct forecast, to_ms), .help = "where the last step ends; a day after FROM if not given" },
         { "step", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, INTO(struct forecast, step_ms),
           .help = "length of a step; 1h if not given. There are at most 1000 of them" },
-        { "tenant", ARG_TENANT,
-          .help = "only jobs of this tenant, which is possible while none of them waits on disk; `*`, the default, "
-                  "for all tenants" } } },
+        { "queue", ARG_NAME, INTO(struct forecast, queue), .help = "only jobs of this queue; of the queues of this name, if TENANT is `*`" },
+        { "tenant", ARG_TENANT, .help = "only jobs of this tenant; `*`, the default, for all tenants" } } },
     { "PREVIEW", VERB_READS | VERB_PRODUCER,
       "Shows the next times of a rule, without making a recurrence. Give exactly one of RRULE, CRON and EVERY.",
       "an array of maps, one for each time: at_ms, local (with its offset from UTC) and note (null, or how a "
@@ -315,6 +322,11 @@ const struct verb verb_table[] = {
           .help = "how many pushes at a time; 10 by default" } } },
     { "PAUSE", VERB_ADMIN | VERB_STOPS, "Stops giving out the jobs of a queue; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
     { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_pause, { QUEUE, TENANT } },
+    { "QUEUEDELETE", VERB_ADMIN,
+      "Forgets a queue without jobs, and its settings. Jobs that have ended count, too. A recurrence makes the queue anew with its "
+      "next job.",
+      "OK. STATE if the queue has jobs, or workers wait for some; NOTFOUND if there is no such queue", "QUEUEDELETE reminder.send", run_queuedelete, {
+        QUEUE, TENANT } },
     { "TENANT", VERB_ADMIN | VERB_SHOWS, "Shows a tenant, after changing the settings that are given.",
       "a map of counts and settings; null if the tenant has no queue and no settings", "TENANT acme WEIGHT 3 MAX_RUNNING 50", run_tenant, {
         { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" },
@@ -361,6 +373,10 @@ const struct verb verb_table[] = {
           .help = "how many bytes of memory leased jobs of the tenant may take; at that it is given no further job "
                   "until a lease ends; by default 0, which means its share of the server's memory; a larger number "
                   "gives no more than that share" } } },
+    { "TENANTDELETE", VERB_ADMIN | VERB_SERVER | VERB_WIDE,
+      "Forgets a tenant that is not used, and its settings. It has no jobs, queues with settings, recurrences, bulks or tokens.",
+      "OK. STATE if the tenant is used, NOTFOUND if there is none", "TENANTDELETE acme", run_tenantdelete, {
+        { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" } } },
     { "TENANTS", VERB_READS | VERB_WIDE, "Shows tenants with their counts and settings, by name.", "an array of maps", "TENANTS", run_tenants, {
         AFTER, LIMIT } },
     { "REDRIVE", VERB_ADMIN | VERB_ADDS,

@@ -107,3 +107,8 @@ void run_tenants(struct verb_call *c)
                                  : engine_tenants(c->engine, l.after, l.limit, tenant_add, &page),
              "");
 }
+
+void run_tenantdelete(struct verb_call *c)
+{
+    verb_ok(c, engine_tenant_delete(c->engine, c->args[SUBJECT].str));
+}

@@ -125,6 +125,9 @@ struct verb_host {
     void (*audited)(const struct verb_host *h, const struct audit_entry *a);
     /* Told of the n-th wrong token within a minute from an address; may be NULL. */
     void (*auth_failed)(const struct verb_host *h, struct str address, uint32_t n);
+    /* Ends the wait of the parked LEASE of this client with an empty answer, if the client is
+     * confined to the tenant, or the tenant is `*`. False: no such LEASE waits. May be NULL. */
+    bool (*unpark)(const struct verb_host *h, uint64_t client, struct str tenant);
 };
 
 /* One call of a verb. */

@@ -62,7 +62,7 @@ def test_exit_codes_are_documented():
     (("shedule", "q"), "did you mean 'schedule'?"),
     (("retry", "x"), "here that is: belfry redrive"),
     (("enqueue", "q", "x"), "here that is: belfry schedule"),
-    (("delete", "x"), "here that is: belfry cancel"),
+    (("remove", "x"), "here that is: belfry delete"),
     (("cron",), "here that is: belfry recur"),
     (("schedule", "help"), "`belfry help schedule`"),
     (("pause", "help"), "`belfry help pause`"),

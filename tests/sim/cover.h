@@ -49,7 +49,11 @@
     X(EXPLAINED_TWICE, "likewise, and there were several causes")                 \
     X(EXPLAINED_RATE, "likewise, and a rate held one that was not the next")      \
     X(EXPLAINED_LOST, "likewise, and it had been cancelled with its parent")      \
+    X(DELETED, "a job was deleted")                                               \
+    X(COLD_DELETED, "and one on disk")                                            \
     X(FORECAST, "somebody asked how many jobs will be due")                       \
+    X(FORECAST_TIMES, "and how many occurrences there will be")                   \
+    X(FORECAST_ROUNDS, "which took more than a few rounds")                       \
     X(PAGED, "a LIST took several pages while jobs came and went")                \
     X(FED, "jobs went from memory to disk")                                       \
     X(LOADED, "jobs came from disk to memory")                                    \

@@ -471,6 +471,8 @@ int model_extend(struct model *m, struct job_id id, uint64_t token, int64_t for_
                  int64_t progress, bool has_note, uint32_t note);
 int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_ms);
 int model_cancel(struct model *m, struct job_id id);
+/* 0, NOTFOUND or STATE. */
+int model_delete(struct model *m, struct job_id id);
 int model_reschedule(struct model *m, struct job_id id, int64_t due_ms);
 int model_redrive(struct model *m, struct job_id id);
 /* One of the oldest dead jobs of the queue that may be put back; NULL if there is none. */

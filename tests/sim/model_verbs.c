@@ -382,6 +382,27 @@ int model_cancel(struct model *m, struct job_id id)
     return CANCEL_CANCELLED;
 }
 
+int model_delete(struct model *m, struct job_id id)
+{
+    struct model_job *job = model_seek(m, id);
+    if (!job)
+        return BELFRY_NOTFOUND;
+    if (model_is_over(m, job)) /* that is noted first */
+        model_end(m, job, JOB_EXPIRED, 0);
+    if (job->state == JOB_LEASED || (model_ended(job) && job->telling))
+        return BELFRY_STATE;
+    if (!model_ended(job))
+        model_end(m, job, JOB_CANCELLED, 0);
+    job->keep_ms = m->now_ms;
+    job->hold_ms = 0;
+    job->held = false;
+    m->changes++;
+    if (!job->telling)
+        *job = m->jobs[--m->count];
+    model_fire(m);
+    return 0;
+}
+
 int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
 {
     struct model_job *job = model_seek(m, id);

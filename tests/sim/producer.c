@@ -39,6 +39,39 @@ void step_cancel(struct world *w)
     request_send(w, &(struct request){ .execute = cancel, .id = id, .scope = world_scope(w, id) });
 }
 
+static bool delete_job(struct world *w, const struct request *r)
+{
+    uint64_t cold = world_cold_jobs(w);
+    int is;
+
+    request_enter(w, r);
+    is = engine_discard(w->engine, r->id);
+    trace_note("DELETE job %" PRIu64 ": %s", r->id.seq, is ? error_name(is) : "ok");
+    request_leave(w, r, is);
+    if (is == BELFRY_COLD)
+        return false;
+    if (is) /* else it would be taken for one that was forgotten */
+        world_adopt_job(w, r->id);
+    if (is || !model_ghost(&w->model, r->id)) {
+        int expected = model_delete(&w->model, r->id);
+
+        CHECK(is == expected, "DELETE of job %" PRIu64 " answers %s, expected %s", r->id.seq,
+              is ? error_name(is) : "ok", expected ? error_name(expected) : "ok");
+    }
+    if (!is)
+        cover_event(world_cold_jobs(w) < cold ? EVENT_COLD_DELETED : EVENT_DELETED);
+    world_answer(w, "DELETE");
+    return true;
+}
+
+void step_delete(struct world *w)
+{
+    struct job_id id = world_pick(w, ~0u);
+
+    request_send(w,
+                 &(struct request){ .execute = delete_job, .id = id, .scope = world_scope(w, id) });
+}
+
 static bool cancel_key(struct world *w, const struct request *r)
 {
     char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];

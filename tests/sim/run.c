@@ -27,6 +27,7 @@ static const struct {
     { "hog", 4, MIXED, step_hog },
     { "cancel", 20, MIXED, step_cancel },
     { "cancel_key", 12, MIXED, step_cancel_key },
+    { "delete", 12, MIXED, step_delete },
     { "reschedule", 20, MIXED, step_reschedule },
     { "redrive", 10, MIXED, step_redrive },
     { "redrive_queue", 6, MIXED, step_redrive_queue },

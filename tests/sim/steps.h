@@ -46,6 +46,7 @@ void step_rotate(struct world *w);
 void step_hand_over(struct world *w);
 void step_untie(struct world *w);
 void step_cancel(struct world *w);
+void step_delete(struct world *w);
 void step_cancel_key(struct world *w);
 void step_reschedule(struct world *w);
 void step_redrive(struct world *w);

@@ -71,6 +71,18 @@ void walk_misses(struct engine *e, const struct job *j, char family);
 /* The first family where a walk may have missed jobs since the walk of this number began; or 0. */
 char walk_missed(const struct engine *e, uint32_t walk);
 
+/* ---- census.c: jobs are counted by their moments ---- */
+
+struct census_ask;
+/* BUSY, NOMEM. */
+int census_begin(struct engine *e, const struct census_ask *ask, struct census **ret);
+/* Does the engine's part of a round. True: another round is needed. */
+bool census_round(struct engine *e, struct census *c);
+/* The memory of a job that was fed is freed. */
+void censuses_leave(struct engine *e, const struct job *j);
+void censuses_free(struct engine *e);
+uint64_t censuses_bytes(const struct engine *e);
+
 /* Numbers of walks go in a circle; 0 is before all. */
 static inline bool walk_is_since(uint32_t mark, uint32_t walk)
 {

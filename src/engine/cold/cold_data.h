@@ -54,6 +54,8 @@ struct cold {
      * none. */
     uint32_t refed[WALK_FAMILIES];
     bool load_turn;
+    struct list censuses;  /* those under way */
+    struct census *census; /* of the request that answered COLD last; NULL: it has none */
 };
 
 #endif

@@ -450,7 +450,9 @@ static bool bury(struct engine *e, int *budget)
     for (; *budget > 0 && !list_empty(&e->place.batch.jobs); --*budget) {
         prefetch_job(hint(&e->place.batch, HINT_AHEAD));
         e->place.batch.buried++;
-        job_leave(e, container_of(e->place.batch.jobs.next, struct job, timer.link));
+        struct job *j = container_of(e->place.batch.jobs.next, struct job, timer.link);
+        censuses_leave(e, j);
+        job_leave(e, j);
     }
     for (; *budget > 0 && !list_empty(&e->place.batch.past_jobs); --*budget)
         job_leave(e, container_of(e->place.batch.past_jobs.next, struct trail, link)->job);
@@ -506,5 +508,5 @@ uint64_t engine_memory(const struct engine *e)
            (e->place.jobs.buckets + e->place.keys.buckets + e->place.lanes.buckets +
             e->cold.graves.buckets + e->place.asides.by_lane.buckets) *
                sizeof(struct table_node *) +
-           e->place.batch.stale.cap + e->place.batch.hints.cap;
+           e->place.batch.stale.cap + e->place.batch.hints.cap + censuses_bytes(e);
 }

@@ -384,6 +384,8 @@ int apply_queue(struct engine *e, const struct queue_record *r)
     queue_noted(e, q, NOTE_SETTINGS, q->settings == &queue_defaults ? 0 : e->segment);
     queue_settle(e, q);
     queue_offer(e, q);
+    if (!e->started && q->settings == &queue_defaults)
+        queue_drop(e, q); /* it may have been deleted */
     return 0;
 }
 
@@ -395,7 +397,8 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
         return BELFRY_NOMEM;
     bucket_change(e, &t->bucket, &t->settings.rate, &r->settings.rate);
     t->settings = r->settings;
-    t->segment = e->segment;
+    /* As with queues, the defaults need no copy. */
+    t->segment = tenant_settings_equal(&r->settings, &tenant_defaults) ? 0 : e->segment;
     t->quiet_asked_ms = -1;
     kept_settle(e, t);
     leased_settle(e, t);
@@ -403,6 +406,8 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
         if (q->credit > t->settings.weight)
             q->credit = t->settings.weight;
     tenant_unpark(e, t);
+    if (!e->started)
+        tenant_settle(e, t); /* it may have been deleted */
     return 0;
 }
 

@@ -108,6 +108,14 @@ static void forget_idle(struct engine *e)
         queue_forget(e, container_of(e->place.idle.next, struct queue, link));
 }
 
+void queue_drop(struct engine *e, struct queue *q)
+{
+    if (q->use != QUEUE_IDLE)
+        return;
+    e->place.idle_count--;
+    queue_forget(e, q);
+}
+
 struct queue *queue_obtain(struct engine *e, struct str name)
 {
     struct queue *q = queue_find(e, name);

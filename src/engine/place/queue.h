@@ -41,6 +41,8 @@ static inline int64_t job_rank(const struct job *j)
 }
 /* So many jobs more are in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
+/* Forgets the queue if it is idle. Its tenant may go with it. */
+void queue_drop(struct engine *e, struct queue *q);
 void queues_free(struct engine *e);
 bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: of any tenant */
 

@@ -6,7 +6,6 @@
 #include "engine/recurrence.h"
 
 #include <assert.h>
-#include <xxhash.h>
 
 #include "engine/log/log.h"
 #include "engine/place/detail.h"
@@ -102,14 +101,7 @@ int recurrence_rule(struct engine *e, struct str name, const struct recurrence *
                     struct recur **ret)
 {
     struct rule_error error = { 0, "out of memory" };
-    struct recur_spec spec = {
-        .kind = r->kind,
-        .text = r->rule,
-        .start_ms = r->start_ms,
-        .seed = XXH3_64bits_withSeed(name.ptr, name.len, XXH3_64bits(r->queue.ptr, r->queue.len)),
-        .exdate = r->exdate,
-        .rdate = r->rdate,
-    };
+    struct recur_spec spec = recurrence_spec_of(name, r);
     const char *why = "this engine knows none";
     struct str zone = r->zone;
     int err = BELFRY_INVALID;

@@ -370,3 +370,40 @@ int engine_delete(struct engine *e, struct job_id id)
         return engine_error(e, BELFRY_STATE, "those who wait for it are being told of its end");
     return emit_forget(e, j);
 }
+
+/* A job that has not ended: those that wait for it are told that it was cancelled, and it is kept
+ * until then. */
+static int discard_ahead(struct engine *e, const struct job *j)
+{
+    struct queue *q = j->queue;
+    int err;
+
+    if (MUTANT(e->o.mutant, DELETION_LOST))
+        err = apply_end(e, &(struct end_record){ .seq = j->seq,
+                                                 .state = JOB_CANCELLED,
+                                                 .ended_ms = e->now_ms,
+                                                 .keep_ms = e->now_ms,
+                                                 .outcome = OUTCOME_NONE });
+    else
+        err = emit_gone(e, j);
+    if (!err)
+        COUNT(e, q, cancelled);
+    return err;
+}
+
+int engine_discard(struct engine *e, struct job_id id)
+{
+    int err;
+    struct job *j = job_seek(e, id, false, &err);
+
+    if (!j)
+        return err;
+    enum job_state state = job_state_now(e, j);
+    if (state_is_ended(state))
+        return engine_delete(e, id);
+    if (state == JOB_LEASED)
+        return engine_error(e, BELFRY_STATE,
+                            "a worker has the job: CANCEL it, and delete it when it has ended");
+    j = job_seek(e, id, true, &err);
+    return j ? discard_ahead(e, j) : err;
+}

@@ -3,6 +3,7 @@
 #include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/queue.h"
+#include "engine/token.h"
 #include "engine/work/work.h"
 #include "record/backoff.h"
 #include "record/name.h"
@@ -85,4 +86,80 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
     if (err || (q && is_as_before(e, queue_settings_equal(q->settings, &r.settings))))
         return err;
     return emit_queue(e, &r);
+}
+
+/* ---- Deleting ---- */
+
+/* In memory or on disk, also if they have ended. */
+static bool queue_has_jobs(const struct queue *q)
+{
+    for (int i = 0; i < JOB_STATE_COUNT; i++)
+        if (q->jobs[i])
+            return true;
+    for (int i = 0; i < COLD_SLOTS; i++)
+        if (q->cold[i])
+            return true;
+    return false;
+}
+
+int engine_queue_delete(struct engine *e, struct str name)
+{
+    struct queue *q = queue_find(e, name);
+    int err = 0;
+
+    if (!q || q->hidden)
+        return engine_error(e, BELFRY_NOTFOUND, "there is no such queue");
+    if (queue_has_jobs(q))
+        return engine_error(e, BELFRY_STATE,
+                            "the queue has jobs, which may have ended: "
+                            "delete them first, or let them be forgotten");
+    if (q->post.waiters > 0)
+        return engine_error(e, BELFRY_STATE, "workers wait for jobs of the queue");
+    if (q->settings != &queue_defaults)
+        err = emit_queue(e, &(struct queue_record){ .queue = name, .settings = queue_defaults });
+    if (!err && (q = queue_find(e, name)))
+        queue_drop(e, q);
+    return err;
+}
+
+static int note_token(void *arg, const struct token_view *v)
+{
+    (void)v;
+    *(bool *)arg = true;
+    return 0;
+}
+
+/* Whether some of its queues, also the engine's own, are in use. */
+static bool tenant_is_used(const struct tenant *t)
+{
+    list_each_of (const struct queue, q, &t->queues, of_tenant)
+        if (q->use != QUEUE_IDLE)
+            return true;
+    return false;
+}
+
+int engine_tenant_delete(struct engine *e, struct str name)
+{
+    struct tenant *t = tenant_find(e, name);
+    bool has_token = false;
+    int err = 0;
+
+    if (!t)
+        return engine_error(e, BELFRY_NOTFOUND, "there is no such tenant");
+    if (tenant_is_used(t))
+        return engine_error(e, BELFRY_STATE,
+                            "the tenant has queues with jobs or settings, or recurrences or bulks");
+    engine_tokens(e, name, (struct str){ 0 }, 1, note_token, &has_token);
+    if (has_token)
+        return engine_error(e, BELFRY_STATE, "tokens name the tenant: revoke them first");
+    if (t->segment)
+        err = emit_tenant(e, &(struct tenant_record){ .name = name, .settings = tenant_defaults });
+    if (err)
+        return err;
+    size_t queues = list_length(&t->queues);
+    if (queues == 0)
+        tenant_settle(e, t);
+    for (size_t n = queues; n > 0; n--) /* the tenant goes with the last one */
+        queue_drop(e, container_of(t->queues.next, struct queue, of_tenant));
+    return 0;
 }

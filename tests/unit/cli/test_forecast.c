@@ -51,6 +51,18 @@ static void a_step_is_a_line_with_a_bar_of_its_share(void **state)
                  "2026-11-16 01:32  3,026 jobs in all\n");
 }
 
+static void occurrences_and_partial_steps_are_told(void **state)
+{
+    (void)state;
+    assert_lines(
+        STR("*1\r\n%5\r\n$7\r\nfrom_ms\r\n:1794778320000\r\n$5\r\nto_ms\r\n:1794781920000\r\n"
+            "$4\r\njobs\r\n:9\r\n$9\r\nrecurring\r\n:4\r\n$7\r\npartial\r\n#t\r\n"),
+        "2026-11-15 21:32  9+  ████████████████████████████████████████\n"
+        "2026-11-15 22:32  9 jobs in all, 4 of them by recurrences; + means that there are more "
+        "than "
+        "could be counted\n");
+}
+
 static void short_steps_show_seconds(void **state)
 {
     (void)state;
@@ -71,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_a_line_with_a_bar_of_its_share),
+        cmocka_unit_test(occurrences_and_partial_steps_are_told),
         cmocka_unit_test(short_steps_show_seconds),
         cmocka_unit_test(any_other_answer_is_left_alone),
     };

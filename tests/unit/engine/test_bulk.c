@@ -214,6 +214,25 @@ static void those_who_wait_for_a_job_are_told_before_it_is_deleted(void **state)
     assert_int_equal(v.state, JOB_READY);
 }
 
+static void a_job_is_discarded_unless_a_worker_has_it(void **state)
+{
+    struct job_view v;
+
+    (void)state;
+    struct job_id id = schedule("q");
+    assert_true(lease("q", &v));
+    assert_int_equal(engine_discard(e, id), BELFRY_STATE);
+    assert_non_null(strstr(engine_detail(e), "CANCEL"));
+    complete(id, v.token);
+    assert_int_equal(engine_discard(e, id), 0);
+    id = schedule("q");
+    assert_int_equal(engine_discard(e, id), 0);
+    assert_int_equal(engine_discard(e, id), BELFRY_NOTFOUND);
+    assert_false(lease("q", &v));
+    replay();
+    assert_int_equal(engine_get(e, id, &v), BELFRY_NOTFOUND);
+}
+
 static void a_job_that_has_not_ended_is_not_deleted(void **state)
 {
     struct job_view v;
@@ -298,6 +317,7 @@ int main(void)
         TEST(one_that_makes_room_needs_none_and_waits_for_no_other),
         TEST(several_take_turns),
         TEST(those_who_wait_for_a_job_are_told_before_it_is_deleted),
+        TEST(a_job_is_discarded_unless_a_worker_has_it),
         TEST(a_job_that_has_not_ended_is_not_deleted),
         TEST(the_last_hundred_are_shown_and_those_that_run),
         TEST(it_is_forgotten_after_a_day),
