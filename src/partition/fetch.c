@@ -352,7 +352,8 @@ int partition_fetched(struct partition *p, struct fetch *f, int result)
     if (!result)
         result = engine_answer(p->engine, &f->answer);
     if (result == BELFRY_COLD && f->want.ask_count > 1 && ++f->tries == TRIES_MAX)
-        return store_fail(BELFRY_BUSY, "jobs went to disk each time while many were looked up: try again");
+        return store_fail(BELFRY_BUSY,
+                          "jobs went to disk each time while many were looked up: try again");
     if (result == BELFRY_COLD && fetch_prepare(f) < 0)
         return BELFRY_NOMEM;
     return result;

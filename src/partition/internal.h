@@ -33,6 +33,15 @@ struct opened {
     bool has_filter;
 };
 
+/* The oldest segment, whose live records are being copied forward. */
+struct reclaim {
+    bool on;
+    bool broken;
+    uint64_t next; /* the first element of the next slice */
+    bool rest;     /* facts other than jobs were copied, too */
+    uint64_t lsn;  /* the last of the copies */
+};
+
 struct partition {
     struct store *store;
     struct partition_options o;
@@ -73,11 +82,7 @@ struct partition {
     int64_t last_fed_ms;       /* when a batch was last written */
     int64_t merge_look_ms;     /* the moment of the last look for runs to merge */
     uint64_t merge_changes;    /* engine_run_changes at that moment */
-    bool reclaiming;           /* the oldest segment is being reclaimed */
-    bool reclaim_broken;
-    uint64_t reclaim_next; /* the first element of the next slice */
-    bool reclaim_rest;     /* facts other than jobs were copied, too */
-    uint64_t reclaim_lsn;  /* the last of the copies */
+    struct reclaim reclaim;
 
     struct partition_stats stats;
 };
