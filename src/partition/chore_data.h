@@ -147,4 +147,13 @@ struct fetch {
     size_t copy_bytes;  /* and in partition.copy_bytes */
 };
 
+/* The oldest segment, whose live records are being copied forward. */
+struct reclaim {
+    bool on;
+    bool broken;
+    uint64_t next; /* the first element of the next slice */
+    bool rest;     /* facts other than jobs were copied, too */
+    uint64_t lsn;  /* the last of the copies */
+};
+
 #endif

@@ -33,15 +33,6 @@ struct opened {
     bool has_filter;
 };
 
-/* The oldest segment, whose live records are being copied forward. */
-struct reclaim {
-    bool on;
-    bool broken;
-    uint64_t next; /* the first element of the next slice */
-    bool rest;     /* facts other than jobs were copied, too */
-    uint64_t lsn;  /* the last of the copies */
-};
-
 struct partition {
     struct store *store;
     struct partition_options o;
