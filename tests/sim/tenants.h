@@ -42,7 +42,7 @@ void bucket_take(struct model_bucket *b, const struct rate *r, int64_t mono_ms);
 /* How many may be given, SIZE_MAX if any number: at least, or at most. */
 size_t bucket_least(const struct model_bucket *b, const struct rate *r, int64_t mono_ms);
 size_t bucket_most(const struct model_bucket *b, const struct rate *r, int64_t mono_ms);
-/* How long the one behind so many others waits, at the least or at the most. */
+/* How long a job waits that has `ahead` others before it, at the least or at the most. */
 int64_t bucket_pause_low(const struct model_bucket *b, const struct rate *r, int64_t mono_ms,
                          int64_t ahead);
 int64_t bucket_pause_high(const struct model_bucket *b, const struct rate *r, int64_t mono_ms,

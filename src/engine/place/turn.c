@@ -46,7 +46,7 @@ static int64_t bucket_wait(const struct engine *e, const struct bucket *b, const
     return bucket_moment(e, b->full, r);
 }
 
-/* The moment at which the bucket has one for the job behind so many others. */
+/* The moment at which the bucket has one for a job that has `ahead` others before it. */
 static int64_t bucket_wait_behind(const struct engine *e, const struct bucket *b,
                                   const struct rate *r, uint64_t ahead)
 {
