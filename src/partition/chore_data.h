@@ -143,8 +143,8 @@ struct fetch {
     struct items items;
     unsigned tries;     /* how many times jobs had moved when the answer came */
     size_t whole_bytes; /* of jobs that were asked for as a whole */
-    size_t bytes;       /* in partition.fetch_bytes, */
-    size_t copy_bytes;  /* and in partition.copy_bytes */
+    size_t bytes;       /* in partition.bytes.fetches, */
+    size_t copy_bytes;  /* and in partition.bytes.copies */
 };
 
 /* The oldest segment, whose live records are being copied forward. */

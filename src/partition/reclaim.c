@@ -167,7 +167,7 @@ static void unlinked(struct partition *p, struct cold_run *r)
     const struct opened *o = r->opened;
 
     if (o)
-        p->filter_bytes -= o->filter.len;
+        p->bytes.filters -= o->filter.len;
     cold_close(r);
     engine_run_forget(p->engine, r);
 }
