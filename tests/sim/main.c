@@ -137,7 +137,7 @@ static uint64_t first_seed(unsigned mutant)
         [MUTANT_KEY_STALE] = 565,      [MUTANT_TAKEN_FED] = 520,     [MUTANT_MISSED_EARLY] = 470,
         [MUTANT_HISTORY_NEWEST] = 460, [MUTANT_CROWDED] = 305,       [MUTANT_CUT_WIDE] = 280,
         [MUTANT_LEASES_SHARED] = 225,  [MUTANT_SUMS_LOST] = 195,     [MUTANT_TORN_ACCEPTED] = 135,
-        [MUTANT_WALK_BLIND] = 70,      [MUTANT_HOLDERS_SHARED] = 70,
+        [MUTANT_WALK_BLIND] = 70,      [MUTANT_HOLDERS_SHARED] = 70, [MUTANT_CENSUS_LEFT] = 110,
     };
 
     return seeds[mutant] ? seeds[mutant] : 1;
