@@ -92,13 +92,13 @@ static uint64_t count_rule(struct census *c, struct zonecache *zones, struct cen
 static void count_rules(struct census *c)
 {
     struct zonecache zones = { 0 };
-    struct str rest = { c->rules.ptr + c->rules_at, c->rules.len - c->rules_at };
-    struct wire_reader in = wire_reader_of(rest);
     uint64_t cost = 0;
     struct census_rule r;
 
-    if (rest.len == 0)
+    if (c->rules.len == c->rules_at) /* there may be no buffer at all */
         return;
+    struct str rest = { c->rules.ptr + c->rules_at, c->rules.len - c->rules_at };
+    struct wire_reader in = wire_reader_of(rest);
     while (in.p < in.end && cost < ROUND_COST) {
         if (!census_rule_get(&in, &r)) { /* memory ran out when it was written: see census.lacks */
             in.p = in.end;

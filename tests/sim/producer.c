@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/time.h"
+#include "sim/model_job.h"
 #include "sim/schedule.h"
 #include "support/verify.h"
 
