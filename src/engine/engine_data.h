@@ -28,7 +28,7 @@ enum {
     WALL_WHEELS,
     WHEEL_LEASES = WALL_WHEELS, /* trails of leased jobs */
     WHEEL_WAITS,                /* waiters */
-    WHEEL_BUCKETS,
+    WHEEL_RATES,
     WHEELS
 };
 

@@ -50,6 +50,9 @@
     X(BYTES_IGNORED, "max_bytes is not looked at")                          \
     X(TURN_STUCK, "the tenants of a kind do not take turns")                \
     X(RATE_IGNORED, "a rate is not looked at")                              \
+    X(RATE_FORGOTTEN, "a restart forgets what rates have counted")          \
+    X(RATE_UNCOPIED, "settings are copied without what a rate has counted") \
+    X(RATE_AHEAD, "answers are ahead of what a rate has counted")           \
     X(PARENT_IGNORED, "a job runs though one that it waits for is dead")    \
     X(UNTOLD, "jobs are not told that those they wait for have ended")      \
     X(CROWDED, "a tenant makes one more recurrence than it may")            \

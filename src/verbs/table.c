@@ -295,8 +295,11 @@ const struct verb verb_table[] = {
         { "max_running", ARG_INT, .min = 0, .max = 1000000000, OF_QUEUE(MAX_RUNNING, max_running),
           .help = "how many jobs may be leased at a time; by default 0, which means any number" },
         { "rate", ARG_RATE, OF_QUEUE(RATE, rate),
-          .help = "how many jobs are given out in each period, evenly, such as `100/1m`; by default 0, which means "
-                  "any number" },
+          .help = "how many jobs are given out in any period, such as `100/1m`; they may all go at once, unless BURST "
+                  "is given; by default 0, which means any number" },
+        { "burst", ARG_INT, .min = 0, .max = RATE_COUNT_MAX, OF_QUEUE(BURST, rate.burst),
+          .help = "how many jobs of RATE may go at once, such as 10 of `100/1s`, which is 10 in any 100ms; it divides "
+                  "the number of RATE, and another RATE ends it; by default 0, which means all of them" },
         TENANT,
         { "push_url", ARG_BYTES, .max = URL_MAX_BYTES, OF_QUEUE(PUSH_URL, push.url),
           .help = "URL to which the server POSTs the jobs, which workers then cannot lease; `job`: each job has "
@@ -325,8 +328,11 @@ const struct verb verb_table[] = {
         { "max_running", ARG_INT, .min = 0, .max = 1000000000, OF_TENANT(MAX_RUNNING, max_running),
           .help = "how many jobs may be leased at a time; by default 0, which means any number" },
         { "rate", ARG_RATE, OF_TENANT(RATE, rate),
-          .help = "how many jobs are given out in each period, evenly, such as `100/1m`; by default 0, which means "
-                  "any number" },
+          .help = "how many jobs are given out in any period, such as `100/1m`; they may all go at once, unless BURST "
+                  "is given; by default 0, which means any number" },
+        { "burst", ARG_INT, .min = 0, .max = RATE_COUNT_MAX, OF_TENANT(BURST, rate.burst),
+          .help = "how many jobs of RATE may go at once, such as 10 of `100/1s`, which is 10 in any 100ms; it divides "
+                  "the number of RATE, and another RATE ends it; by default 0, which means all of them" },
         { "quiet", ARG_BYTES, .max = QUIET_MAX_BYTES, OF_TENANT(QUIET, quiet),
           .help = "quiet hours, which put jobs with NOTIFY off to their end: windows of local time, such as "
                   "`22:00-07:00;sat,sun 00:00-24:00`; a window without days begins every day; empty for none" },

@@ -134,6 +134,17 @@ def test_point_14_a_rate_is_kept(b, q):
     assert len(b.lease(q, "COUNT", 10)) == 4 and b.lease(q) == []
 
 
+def test_point_14_no_second_has_more_than_its_rate(b, q):
+    b.call("QUEUE", q, "RATE", "50/1s")
+    b.pipeline([("SCHEDULE", q, "x") for _ in range(200)])
+    jobs = []
+    while len(jobs) < 150:
+        jobs += b.lease(q, "COUNT", 100, "WAIT", "2s")
+    b.pipeline([("COMPLETE", job["id"], job["token"]) for job in jobs])
+    given = sorted(job["history"][0]["start_ms"] for job in b.pipeline([("GET", job["id"]) for job in jobs]))
+    assert all(given[i + 50] - given[i] >= 1000 for i in range(100))
+
+
 def test_point_14_a_tenant_has_as_many_jobs_waiting_as_it_may(b, q):
     b.call("TENANT", "acme." + q, "MAX_PENDING", 1)
     b.call("SCHEDULE", q, "x", "TENANT", "acme." + q)

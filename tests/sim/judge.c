@@ -248,7 +248,7 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
 
 static bool same_rate(const struct rate *a, const struct rate *b)
 {
-    return a->count == b->count && a->per_ms == b->per_ms;
+    return a->count == b->count && a->per_ms == b->per_ms && a->burst == b->burst;
 }
 
 static bool same_settings(const struct model_queue *q, const struct queue_settings *s)

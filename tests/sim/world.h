@@ -41,6 +41,7 @@ struct answer {
     uint64_t changes; /* of the model: the facts it may have seen */
     uint64_t leases;  /* likewise, where leases are waited for; else 0 */
     uint64_t told;    /* leases that it may tell of */
+    uint64_t rated;   /* of these, by the model: a rate counted so many */
 };
 
 struct wait {

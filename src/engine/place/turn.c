@@ -24,61 +24,35 @@
 #include "engine/place/budget.h"
 #include "engine/place/pushing.h"
 
-/* ---- Rates: a bucket that fills evenly and holds what one period allows ---- */
+/* ---- Rates ---- */
 
-/* Moments are milliseconds of the monotonic clock times the rate's count: so they are exact. */
-
-/* The millisecond in which the bucket has one; 0: it has. */
-static int64_t bucket_wait(const struct engine *e, const struct bucket *b, const struct rate *r)
+/* The millisecond in which the rate has room; 0: it has. */
+static int64_t rated_wait(const struct engine *e, const struct rated *x, const struct rate *r)
 {
-    int64_t one = b->full - (r->count - 1) * r->per_ms;
-
-    if (r->count == 0 || one <= e->mono_ms * r->count || MUTANT(e->o.mutant, RATE_IGNORED))
-        return 0;
-    return (one + r->count - 1) / r->count;
+    return MUTANT(e->o.mutant, RATE_IGNORED) ? 0 : rate_moment(x->log, r, e->mono_ms);
 }
 
-static void bucket_take(const struct engine *e, struct bucket *b, const struct rate *r)
-{
-    int64_t now = e->mono_ms * r->count;
-
-    if (r->count > 0)
-        b->full = (b->full > now ? b->full : now) + r->per_ms;
-}
-
-/* Under another rate it is full after that one's period at the latest. */
-void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
-                   const struct rate *r)
-{
-    int64_t full_ms = old->count ? (b->full + old->count - 1) / old->count : 0;
-    int64_t latest_ms = e->mono_ms + r->per_ms;
-
-    if (old->count == r->count && old->per_ms == r->per_ms)
-        return;
-    b->full = (full_ms < latest_ms ? full_ms : latest_ms) * r->count;
-}
-
-/* The queue is called again when the bucket has something. */
-static void bucket_arm(struct engine *e, struct bucket *b, int64_t at_ms)
+/* The queue is called again when the rate has room. */
+static void rated_arm(struct engine *e, struct rated *x, int64_t at_ms)
 {
     assert(at_ms > e->mono_ms);
-    wheel_remove(&b->timer);
-    b->timer.at_ms = at_ms;
-    wheel_add(&e->wheels[WHEEL_BUCKETS], &b->timer);
+    wheel_remove(&x->timer);
+    x->timer.at_ms = at_ms;
+    wheel_add(&e->wheels[WHEEL_RATES], &x->timer);
 }
 
-void buckets_fire(struct engine *e, int *budget)
+void rates_fire(struct engine *e, int *budget)
 {
     struct timer *t;
 
-    for (; *budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_BUCKETS], e->mono_ms)); --*budget) {
-        struct bucket *b = container_of(t, struct bucket, timer);
+    for (; *budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_RATES], e->mono_ms)); --*budget) {
+        struct rated *x = container_of(t, struct rated, timer);
 
         list_init(&t->link);
-        if (b->queue)
-            queue_offer(e, b->queue);
+        if (x->queue)
+            queue_offer(e, x->queue);
         else
-            tenant_unpark(e, b->tenant);
+            tenant_unpark(e, x->tenant);
     }
 }
 
@@ -163,9 +137,9 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
     if (t->settings.max_running > 0 && !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
         t->running >= (uint64_t)t->settings.max_running)
         return HOLD_TENANT_RUNNING;
-    if (bucket_wait(e, &q->bucket, &q->settings->rate) > 0)
+    if (rated_wait(e, &q->rated, &q->settings->rate) > 0)
         return HOLD_QUEUE_RATE;
-    if (bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
+    if (rated_wait(e, &t->rated, &t->settings.rate) > 0)
         return HOLD_TENANT_RATE;
     if (runs_enough(e))
         return e->o.max_running > 0 && e->place.states[JOB_LEASED] >= e->o.max_running
@@ -186,8 +160,8 @@ enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing
 
 int64_t queue_rate_pause_ms(const struct engine *e, const struct queue *q)
 {
-    int64_t mine = bucket_wait(e, &q->bucket, &q->settings->rate);
-    int64_t tenants = bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate);
+    int64_t mine = rated_wait(e, &q->rated, &q->settings->rate);
+    int64_t tenants = rated_wait(e, &q->tenant->rated, &q->tenant->settings.rate);
     int64_t until = mine > tenants ? mine : tenants;
 
     return until > 0 ? until - e->mono_ms : 0;
@@ -257,10 +231,10 @@ bool queue_gives(struct engine *e, struct queue *q)
     if (hold == HOLD_ENDPOINT)
         queue_wait_for_endpoint(e, q);
     if (hold == HOLD_QUEUE_RATE)
-        bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings->rate));
+        rated_arm(e, &q->rated, rated_wait(e, &q->rated, &q->settings->rate));
     if (hold == HOLD_TENANT_RATE)
-        bucket_arm(e, &q->tenant->bucket,
-                   bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate));
+        rated_arm(e, &q->tenant->rated,
+                  rated_wait(e, &q->tenant->rated, &q->tenant->settings.rate));
     return false;
 }
 
@@ -326,8 +300,6 @@ struct queue *kind_next(struct engine *e, struct kind *k)
 
 void queue_took(struct engine *e, struct queue *q, bool in_turn)
 {
-    bucket_take(e, &q->bucket, &q->settings->rate);
-    bucket_take(e, &q->tenant->bucket, &q->tenant->settings.rate);
     if (!in_turn || --q->credit > 0 || list_empty(&q->turn) || MUTANT(e->o.mutant, TURN_STUCK))
         return;
     q->credit = q->tenant->settings.weight;

@@ -69,6 +69,7 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
         .late_ms = e->now_ms - j->timer.at_ms,
         .attempt = j->attempt + (j->attempt < ATTEMPT_MAX ? 1u : 0u),
         .worker = t->worker,
+        .rated = queue_is_rated(j->queue) ? queue_name(j->queue) : (struct str){ 0 },
     };
     r.until_ms = e->now_ms + r.lease_ms;
     r.token = new_token(e);
