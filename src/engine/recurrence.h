@@ -36,6 +36,9 @@ struct recurrence_view {
 
 struct engine;
 
+/* Of which H in cron is derived, by the name of the recurrence and its queue with its tenant. */
+uint64_t recurrence_seed(struct str name, struct str queue);
+
 /* All of these may answer COLD. */
 
 /* Makes a recurrence, or changes the one of that name. Its occurrences and decisions stand, and the

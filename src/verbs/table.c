@@ -206,11 +206,15 @@ const struct verb verb_table[] = {
       "change of the clock affects this time); fewer than COUNT if the rule ends. INVALID if the search would take "
       "long, with the COUNT that does not",
       "PREVIEW CRON \"30 2 * * *\" TZ Europe/Berlin FROM 2027-03-27T00:00:00Z COUNT 3", run_preview, {
-        RRULE, CRON(""), EVERY, TZ(INTO(struct preview, tz)),
+        RRULE, CRON("; `H` stands for a value that is derived from NAME and QUEUE"), EVERY, TZ(INTO(struct preview, tz)),
         { "start", ARG_MOMENT, INTO(struct preview, start_ms),
           .help = "the moment where the rule begins and counts from; if not given, now, at a whole second" },
         { "from", ARG_MOMENT, INTO(struct preview, from_ms), .help = "only times at or after this; now if not given" },
-        { "count", ARG_INT, .min = 1, .max = 1000, INTO(struct preview, count), .help = "how many times at most; 10 if not given" } } },
+        { "count", ARG_INT, .min = 1, .max = 1000, INTO(struct preview, count), .help = "how many times at most; 10 if not given" },
+        { "name", ARG_NAME, INTO(struct preview, name),
+          .help = "name of a recurrence, which need not exist: with QUEUE, `H` is as RECUR of that name has it" },
+        { "queue", ARG_NAME, INTO(struct preview, queue), .help = "the queue of its jobs" },
+        TENANT } },
     { "RECUR", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER,
       "Makes a recurrence, which schedules a job at each time of its rule, or changes the recurrence of that name. "
       "Give exactly one of RRULE, CRON and EVERY. A change makes no past occurrences and leaves those under way as "

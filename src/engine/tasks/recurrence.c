@@ -98,6 +98,11 @@ int recurrence_put(struct engine *e, const struct job *j, const struct recurrenc
 
 /* ---- When ---- */
 
+uint64_t recurrence_seed(struct str name, struct str queue)
+{
+    return XXH3_64bits_withSeed(name.ptr, name.len, XXH3_64bits(queue.ptr, queue.len));
+}
+
 int recurrence_rule(struct engine *e, struct str name, const struct recurrence *r,
                     struct recur **ret)
 {
@@ -106,7 +111,7 @@ int recurrence_rule(struct engine *e, struct str name, const struct recurrence *
         .kind = r->kind,
         .text = r->rule,
         .start_ms = r->start_ms,
-        .seed = XXH3_64bits_withSeed(name.ptr, name.len, XXH3_64bits(r->queue.ptr, r->queue.len)),
+        .seed = recurrence_seed(name, r->queue),
         .exdate = r->exdate,
         .rdate = r->rdate,
     };
