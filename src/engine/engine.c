@@ -259,6 +259,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         job_stall(e, container_of(t, struct trail, timer)->job);
         budget--;
     }
+    gates_fire(e, &calls);
     rates_fire(e, &calls);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_WAITS], e->mono_ms)))
         budget -= waiter_late(e, container_of(t, struct waiter, timer));

@@ -40,6 +40,8 @@
     X(WALK_BLIND, "a walk does not go where jobs went behind it")           \
     X(KEY_STALE, "of two jobs in a batch with one key the first has it")    \
     X(TENANT_LEAK, "a request sees other tenants' jobs")                    \
+    X(UNTIL_IGNORED, "maintenance does not end by itself")                  \
+    X(MAINTENANCE_UNCOUNTED, "maintenance is no deferral")                  \
     X(MAINTENANCE_IGNORED, "a tenant in maintenance gives out jobs")        \
     X(LIMIT_IGNORED, "max_running is not looked at")                        \
     X(LOST_WAKE, "a queue at its limit does not come back as a lease ends") \

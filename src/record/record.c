@@ -264,6 +264,7 @@ bool record_get_tenant(struct str body, struct tenant_record *record)
            ret->max_pending >= 0 && ret->max_running >= 0 && ret->max_queues >= 0 &&
            ret->max_recurrences >= 0 && ret->max_connections >= 0 && ret->requests >= 0 &&
            ret->max_bytes >= 0 && ret->max_streams >= 0 && ret->max_leased >= 0 &&
+           ret->maintenance_until_ms >= 0 && ret->maintenance_until_ms <= TIME_MOMENT_MAX &&
            rate_burst_is_valid(&ret->rate);
 }
 

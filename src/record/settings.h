@@ -114,7 +114,8 @@ bool queue_settings_are_usual(const struct queue_settings *s);
     X(MAX_BYTES, LIMIT, max_bytes)             \
     X(MAX_STREAMS, LIMIT, max_streams)         \
     X(MAX_LEASED, LIMIT, max_leased)           \
-    X(BURST, LIMIT, rate.burst)
+    X(BURST, LIMIT, rate.burst)                \
+    X(UNTIL, LIMIT, maintenance_until_ms)
 #define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X) TENANT_LIMIT_FIELDS(X)
 
 enum tenant_field {
@@ -126,8 +127,9 @@ enum tenant_field {
 #define WEIGHT_MAX 1000
 
 struct tenant_settings {
-    int64_t weight;      /* jobs that the tenant gives in its turn */
-    bool maintenance;    /* only jobs that pass all gates are given */
+    int64_t weight;               /* jobs that the tenant gives in its turn */
+    bool maintenance;             /* only jobs that pass all gates are given */
+    int64_t maintenance_until_ms; /* it ends by itself at this moment; 0: it does not */
     int64_t max_pending; /* SCHEDULE is refused beyond so many jobs that have not ended; 0: any */
     int64_t max_running;
     struct rate rate;

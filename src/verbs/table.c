@@ -326,6 +326,9 @@ const struct verb verb_table[] = {
           .help = "how many jobs the tenant gives in its turn, where a worker serves all tenants; 1 by default" },
         { "maintenance", ARG_WORD, .words = "no|yes", OF_TENANT(MAINTENANCE, maintenance),
           .help = "`yes`: its jobs wait until maintenance ends, except those with GATES pass" },
+        { "until", ARG_MOMENT, OF_TENANT(UNTIL, maintenance_until_ms),
+          .help = "with MAINTENANCE yes: the moment at which maintenance ends by itself; if not given, it ends with "
+                  "MAINTENANCE no" },
         { "max_pending", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_PENDING, max_pending),
           .help = "how many jobs of the tenant may be pending, that is, have not ended; beyond it SCHEDULE answers "
                   "LIMIT; by default 0, which means any number" },

@@ -10,7 +10,7 @@
 /* clang-format off */
 #define OF struct tenant_settings
 static const struct shape_field setting_fields[] = {
-    SHOW_INT("weight", weight), SHOW_BOOL("maintenance", maintenance),
+    SHOW_INT("weight", weight),
     SHOW_INT("max_pending", max_pending), SHOW_INT("max_running", max_running),
     SHOW_RATE("rate", rate), SHOW_INT("burst", rate.burst), SHOW_TEXT("quiet", quiet, OR_NULL), SHOW_TEXT("tz", tz, OR_NULL),
     SHOW_DURATION("spread_ms", spread_ms), SHOW_INT("max_queues", max_queues),
@@ -25,6 +25,7 @@ const struct shape_field tenant_fields[] = {
     SHOW_TEXT("tenant", name), SHOW_INT("pending", pending), SHOW_INT("running", running),
     SHOW_SIZE("leased_bytes", leased_bytes), SHOW_SIZE("queue_bytes", queue_bytes), SHOW_SIZE("kept_bytes", kept_bytes), SHOW_INT("queues", queues), SHOW_INT("used_queues", used_queues),
     SHOW_INT("recurrences", recurrences), SHOW_PART(settings, struct tenant_settings, setting_fields),
+    SHOW_BOOL("maintenance", shut), SHOW_MOMENT("maintenance_until_ms", shut_until_ms, OR_NULL),
     SHOW_MOMENT("quiet_until_ms", quiet_until_ms, OR_NULL), { 0 },
 };
 /* clang-format on */

@@ -163,6 +163,21 @@ def test_point_15_maintenance_holds_a_tenants_jobs_and_costs_no_attempt(b, q, sh
     worker.close()
 
 
+def test_point_15_maintenance_ends_by_itself_and_is_counted(b, q, shared_server):
+    tenant = "acme." + q
+    b.call("SCHEDULE", q, "x", "TENANT", tenant)
+    until = now_ms() + 1500
+    shown = b.call("TENANT", tenant, "MAINTENANCE", "yes", "UNTIL", until)
+    assert shown["maintenance"] and shown["maintenance_until_ms"] == until
+    assert b.lease(q, "TENANT", tenant) == []
+    worker = parked(shared_server, q, "TENANT", tenant)
+    worker.recv()
+    assert now_ms() >= until and not b.call("TENANT", tenant)["maintenance"]
+    assert b.call("QUEUE", q, "TENANT", tenant)["total_deferred"] == 1
+    worker.close()
+    refused("INVALID", b.call, "TENANT", tenant, "MAINTENANCE", "no", "UNTIL", until)
+
+
 def quiet_now(hours=2):
     """A window of UTC that began an hour ago, and when it ends."""
     now = dt.datetime.now(dt.timezone.utc)

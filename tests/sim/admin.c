@@ -193,10 +193,15 @@ void step_tenant_set(struct world *w)
 void step_maintenance(struct world *w)
 {
     unsigned t = (unsigned)rng_below(&w->rng, MODEL_TENANTS);
-    struct tenant_settings s = { .maintenance = !w->model.tenants[t].maintenance };
+    struct tenant_settings s = { .maintenance = !model_is_shut(&w->model, t) };
+    unsigned fields = 1u << TENANT_MAINTENANCE;
 
+    if (s.maintenance && rng_chance(&w->rng, 50)) {
+        s.maintenance_until_ms = w->model.now_ms + rng_duration(&w->rng, 10 * MINUTE);
+        fields |= 1u << TENANT_UNTIL;
+    }
     if (w->limits || rng_chance(&w->rng, 20) || !s.maintenance)
-        tenant_set(w, t, &s, 1u << TENANT_MAINTENANCE);
+        tenant_set(w, t, &s, fields);
 }
 
 void step_open_tenant(struct world *w, unsigned tenant)

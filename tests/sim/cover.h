@@ -90,6 +90,7 @@
     X(HELD_SLOW_START, "likewise, so soon after its start")                       \
     X(DEFERRED, "quiet hours deferred a job")                                     \
     X(DEFERRED_GIVEN, "a job that was deferred was given out")                    \
+    X(REOPENED, "a job was given that maintenance had held")                      \
     X(PASSED, "a job passed maintenance")                                         \
     X(PASSED_QUIET, "a job passed quiet hours")                                   \
     X(BULK_CANCELLED, "a bulk cancelled jobs")                                    \

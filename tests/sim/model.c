@@ -327,6 +327,7 @@ void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms)
         m->queues[q].passed_over = false;
     }
     model_rates(m, takes_restart);
+    memset(m->reopened_ms, 0, sizeof(m->reopened_ms));
     memset(m->given, 0, sizeof(m->given));
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];

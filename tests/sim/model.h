@@ -222,8 +222,9 @@ struct model {
     struct tenant_settings tenants[MODEL_TENANTS];
     struct model_takes queue_rated[MODEL_QUEUES];
     struct model_takes tenant_rated[MODEL_TENANTS];
-    uint64_t rated;       /* leases that a rate counted */
-    uint64_t max_running; /* of the server; 0: any number */
+    uint64_t rated;                     /* leases that a rate counted */
+    int64_t reopened_ms[MODEL_TENANTS]; /* since the engine was made: the last end of maintenance */
+    uint64_t max_running;               /* of the server; 0: any number */
     int64_t slow_start_ms;
     int64_t start_mono_ms;
     uint64_t served; /* LEASEs that got jobs, since the engine was made */
@@ -424,6 +425,9 @@ void model_turns(struct model *m);
 void model_lose_turn(struct model *m, unsigned queue);
 /* Calls `change` with the clocks for what each rate has counted. */
 void model_rates(struct model *m, void (*change)(struct model_takes *x, int64_t, int64_t));
+bool model_is_shut(const struct model *m, unsigned tenant); /* by maintenance */
+/* The end of its last maintenance; 0: it is shut, or was not since the engine was made. */
+int64_t model_reopened(const struct model *m, unsigned tenant);
 void model_rate_set(struct rate *r, const struct rate *to, bool rate, bool burst);
 void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_settings *s,
                       unsigned fields);

@@ -11,13 +11,29 @@ struct census {
     size_t all;                      /* likewise */
 };
 
+bool model_is_shut(const struct model *m, unsigned tenant)
+{
+    const struct tenant_settings *t = &m->tenants[tenant];
+
+    return t->maintenance && (t->maintenance_until_ms == 0 || m->now_ms < t->maintenance_until_ms);
+}
+
+int64_t model_reopened(const struct model *m, unsigned tenant)
+{
+    const struct tenant_settings *t = &m->tenants[tenant];
+
+    return model_is_shut(m, tenant) ? 0
+           : t->maintenance         ? t->maintenance_until_ms
+                                    : m->reopened_ms[tenant];
+}
+
 /* One that takes an ordering key must be given if its tenant may take one; but on disk those that a
  * gate holds may be before it. */
 static bool may_take_key(const struct model *m, const struct model_job *job, unsigned fresh)
 {
     unsigned t = tenants_of(job->queue);
 
-    return fresh >> t & 1 && !(m->cold && m->tenants[t].maintenance);
+    return fresh >> t & 1 && !(m->cold && model_is_shut(m, t));
 }
 
 static void count_those(const struct model *m, const unsigned *fresh, struct census *ret)
@@ -88,7 +104,7 @@ static enum hold hold_of(const struct model *m, const struct census *c, unsigned
 
     if (m->queues[q].paused)
         return HOLD_PAUSED;
-    if (m->tenants[t].maintenance && !passing)
+    if (model_is_shut(m, t) && !passing)
         return HOLD_MAINTENANCE;
     if (room(m->queues[q].max_running, c->leased[q]) == 0)
         return HOLD_QUEUE_RUNNING;
@@ -265,8 +281,13 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
         for (unsigned q = 0; q < MODEL_QUEUES; q++)
             m->short_turn[q] = m->short_turn[q] || tenants_of(q) == tenant;
     }
-    if (fields & 1u << TENANT_MAINTENANCE)
+    m->reopened_ms[tenant] = model_is_shut(m, tenant) ? m->now_ms : model_reopened(m, tenant);
+    if (fields & 1u << TENANT_MAINTENANCE) {
         t->maintenance = s->maintenance;
+        t->maintenance_until_ms = 0;
+    }
+    if (fields & 1u << TENANT_UNTIL)
+        t->maintenance_until_ms = s->maintenance_until_ms;
     if (fields & 1u << TENANT_QUIET)
         memcpy(t->quiet, s->quiet, sizeof(t->quiet));
     if (fields & 1u << TENANT_TZ)

@@ -140,6 +140,10 @@ void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_
     m->leases++;
     m->queues[job->queue].counters.picked++;
     unsigned t = tenants_of(job->queue);
+    if (!job->passing && job->at_ms < model_reopened(m, t)) {
+        m->queues[job->queue].counters.deferred++;
+        cover_event(EVENT_REOPENED);
+    }
     m->rated += m->queues[job->queue].rate.count > 0 || m->tenants[t].rate.count > 0;
     takes_add(&m->queue_rated[job->queue], &m->queues[job->queue].rate, m->now_ms, m->mono_ms);
     takes_add(&m->tenant_rated[t], &m->tenants[t].rate, m->now_ms, m->mono_ms);

@@ -15,7 +15,7 @@ static bool ready_is(const struct world *w, const struct model_job *job,
 {
     const struct model *m = &w->model;
     const struct model_queue *q = &m->queues[job->queue];
-    bool shut = m->tenants[tenants_of(job->queue)].maintenance && !job->passing;
+    bool shut = model_is_shut(m, tenants_of(job->queue)) && !job->passing;
     int64_t quiet = model_quiet_until(m, job);
 
     if (job->order)

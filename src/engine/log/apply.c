@@ -408,7 +408,9 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
         return BELFRY_NOMEM;
     if (t->rated.log && !e->started)
         *t->rated.log = r->taken;
+    t->reopened_ms = tenant_is_shut(e, t) && e->started ? e->now_ms : tenant_reopened_ms(e, t);
     t->settings = r->settings;
+    gate_arm(e, t);
     t->segment = e->segment;
     t->quiet_asked_ms = -1;
     kept_settle(e, t);

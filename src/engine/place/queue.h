@@ -180,6 +180,10 @@ bool server_is_full(const struct engine *e); /* it has as many running as it may
 /* The monotonic moment at which slow start lets more jobs run; INT64_MAX: never. */
 int64_t slow_start_wake(const struct engine *e);
 bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
+/* When its last maintenance ended; 0: it is shut, or was not since the start. */
+int64_t tenant_reopened_ms(const struct engine *e, const struct tenant *t);
+void gate_arm(struct engine *e, struct tenant *t); /* by the settings */
+void gates_fire(struct engine *e, int *budget);
 /* What holds the queue: its jobs that pass all gates, or its others. */
 enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
 /* Whether the queue has a ready job and may give it. If not, the queue waits for the event that

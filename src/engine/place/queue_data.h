@@ -152,6 +152,8 @@ struct tenant {
     struct list parked;         /* by queue.turn */
     struct list parked_pushing; /* those that push and wait for a limit of the tenant: see turn.c */
     struct rated rated;
+    struct timer gate;       /* in WHEEL_GATES */
+    int64_t reopened_ms;     /* when its maintenance was ended last, since the start; 0: never */
     struct tree_node sorted; /* in known.tenants */
     struct tree sorted_queues;
     int64_t pending;

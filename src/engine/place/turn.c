@@ -118,7 +118,35 @@ const char *hold_text(enum hold h)
 
 bool tenant_is_shut(const struct engine *e, const struct tenant *t)
 {
-    return t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED);
+    int64_t until_ms = t->settings.maintenance_until_ms;
+
+    return t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED) &&
+           (until_ms == 0 || e->now_ms < until_ms || MUTANT(e->o.mutant, UNTIL_IGNORED));
+}
+
+int64_t tenant_reopened_ms(const struct engine *e, const struct tenant *t)
+{
+    if (tenant_is_shut(e, t))
+        return 0;
+    return t->settings.maintenance ? t->settings.maintenance_until_ms : t->reopened_ms;
+}
+
+void gate_arm(struct engine *e, struct tenant *t)
+{
+    wheel_remove(&t->gate);
+    t->gate.at_ms = t->settings.maintenance_until_ms;
+    if (t->settings.maintenance && t->gate.at_ms > 0)
+        wheel_add(&e->wheels[WHEEL_GATES], &t->gate);
+}
+
+void gates_fire(struct engine *e, int *budget)
+{
+    struct timer *x;
+
+    for (; *budget > 0 && (x = wheel_pop(&e->wheels[WHEEL_GATES], e->now_ms)); --*budget) {
+        list_init(&x->link);
+        tenant_unpark(e, container_of(x, struct tenant, gate));
+    }
 }
 
 enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing)
@@ -226,6 +254,8 @@ bool queue_gives(struct engine *e, struct queue *q)
     } else if (gives_to_pushes(q)) {
         unpark_pushing(e, q->tenant);
     }
+    if (hold == HOLD_MAINTENANCE && list_empty(&q->tenant->gate.link))
+        gate_arm(e, q->tenant); /* its timer may have fired before the clock was set back */
     if (hold == HOLD_TENANT_LEASED || hold == HOLD_TENANT_MAX_LEASED)
         leased_wait(e, q->tenant);
     if (hold == HOLD_ENDPOINT)

@@ -65,6 +65,8 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
 
     if (reasons[hold] == REASON_RATE_LIMIT)
         pause = queue_rate_pause_ms(e, q);
+    else if (hold == HOLD_MAINTENANCE && q->tenant->settings.maintenance_until_ms > 0)
+        pause = q->tenant->settings.maintenance_until_ms - e->now_ms;
     else if (hold == HOLD_SLOW_START && slow_start_wake(e) != INT64_MAX)
         pause = slow_start_wake(e) - e->mono_ms;
     else if (hold == HOLD_ENDPOINT) {

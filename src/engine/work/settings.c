@@ -51,6 +51,8 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
 #undef SET
     if (!(fields & 1u << TENANT_BURST) && fields & 1u << TENANT_RATE)
         r.settings.rate.burst = 0;
+    if (!(fields & 1u << TENANT_UNTIL) && fields & 1u << TENANT_MAINTENANCE)
+        r.settings.maintenance_until_ms = 0;
     if (r.settings.weight < 1 || r.settings.weight > WEIGHT_MAX)
         return engine_error(e, BELFRY_INVALID, "weight: expected 1 to %d", WEIGHT_MAX);
     if (r.settings.max_pending < 0 || r.settings.max_running < 0)
@@ -64,6 +66,8 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
                             "max_bytes, max_streams, max_leased: expected 0 or more");
     if (r.settings.spread_ms < 0 || r.settings.spread_ms > SPREAD_MAX_MS)
         return engine_error(e, BELFRY_INVALID, "spread: expected 0ms to 1d");
+    if (r.settings.maintenance_until_ms != 0 && !r.settings.maintenance)
+        return engine_error(e, BELFRY_INVALID, "until: the tenant is not in maintenance");
     err = check_rate(e, &r.settings.rate);
     if (err || (t && is_as_before(e, tenant_settings_equal(&t->settings, &r.settings))))
         return err;
