@@ -152,10 +152,9 @@ static bool ahead_fits(const struct case_of *c)
             continue;
         plain = plain && !job->order;
         others++;
-        before +=
-            model_rank(job) < model_rank(c->job) && model_quiet_until(m, job) < 0 &&
-            !model_is_over(m, job) &&
-            (job->passing || !c->job->passing || !model_is_shut(m, tenants_of(job->queue)));
+        before += model_rank(job) < model_rank(c->job) && model_quiet_until(m, job) < 0 &&
+                  !model_is_over(m, job) &&
+                  (job->passing || !c->job->passing || !model_is_shut(m, tenants_of(job->queue)));
     }
     return EXPECT(c, x->ahead <= others && x->ahead <= x->ahead_most,
                   "%" PRId64 " to %" PRId64 " go before it, and there are %" PRId64 " others",
@@ -198,8 +197,8 @@ static bool ready_fits(const struct case_of *c)
     int64_t quiet_ms = model_quiet_until(c->m, job);
     bool paused = c->m->queues[job->queue].paused;
 
-    if (!has_gates(c, c->m->now_ms) || !has(c, REASON_QUIET_HOURS, quiet_ms >= 0) || !rates_fit(c) ||
-        !ahead_fits(c) ||
+    if (!has_gates(c, c->m->now_ms) || !has(c, REASON_QUIET_HOURS, quiet_ms >= 0) ||
+        !rates_fit(c) || !ahead_fits(c) ||
         !EXPECT(c, !quiet || quiet->until_ms == quiet_ms, "it is quiet until %" PRId64,
                 quiet ? quiet->until_ms : 0))
         return false;

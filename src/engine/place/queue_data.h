@@ -123,8 +123,7 @@ struct gauges {
     int64_t success_ms; /* when a job last completed; 0: never */
 };
 
-/* The figures of a tenant's queues together. Queues that were forgotten are among them, as long as
- * the tenant is known. */
+/* The figures of a tenant's queues together, forgotten ones too, while the tenant is known. */
 struct sums {
     int64_t jobs[JOB_STATE_COUNT]; /* in memory and on disk */
     uint64_t waiters;
@@ -203,8 +202,7 @@ struct queue {
     struct list lull; /* in place.turns.lulls */
     struct tenant *tenant;
     struct kind *kind;
-    struct kind
-        *serves; /* the kind in whose ring it gives: its own, or that of all queues that push */
+    struct kind *serves; /* it gives in the ring of this: its own, or that of queues that push */
     struct post post;
     struct rated rated;
     int64_t credit; /* jobs that it may still give before the next queue has its turn */
