@@ -44,10 +44,11 @@ struct census {
     char queue[NAME_MAX_BYTES];
 
     /* The beginning. */
-    uint32_t walk;       /* jobs that were loaded since this walk began are left out */
-    uint32_t newest;     /* entries that were fed later are left out */
-    uint32_t batch;      /* the jobs of this batch were waste already; 0: there were none */
-    uint64_t next_grave; /* graves from this one on are younger */
+    uint32_t walk;             /* jobs that were loaded since this walk began are left out */
+    uint32_t newest;           /* entries that were fed later are left out */
+    uint32_t batch;            /* the jobs of this batch were waste already; 0: there were none */
+    struct cold_point *graves; /* of family D, beyond the frontier; sorted */
+    size_t grave_count;
 
     /* The engine's thread alone uses these. */
     uint8_t stripes_log2;

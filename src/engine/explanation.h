@@ -57,8 +57,8 @@ struct explanation {
     size_t cause_count;
     int64_t at_ms;       /* the job runs no earlier; -1: a cause has no known end */
     uint64_t ready;      /* ready jobs of its queue */
-    int64_t ahead;       /* so many of them go before it, or more; -1: it is not ready */
-    int64_t ahead_most;  /* and so many at the most */
+    int64_t ahead;       /* the least number of them that go before it; -1: it is not ready */
+    int64_t ahead_most;  /* the greatest number that can */
     struct job_id first; /* the first that goes before it; its seq is 0: not known */
     int64_t asked_ms;    /* when a worker last asked for its queue; -1: not since the start */
     int64_t deferred_ms; /* see job_view */

@@ -143,8 +143,17 @@ struct fetch {
     struct items items;
     unsigned tries;     /* how many times jobs had moved when the answer came */
     size_t whole_bytes; /* of jobs that were asked for as a whole */
-    size_t bytes;       /* in partition.fetch_bytes, */
-    size_t copy_bytes;  /* and in partition.copy_bytes */
+    size_t bytes;       /* in partition.bytes.fetches, */
+    size_t copy_bytes;  /* and in partition.bytes.copies */
+};
+
+/* The oldest segment, whose live records are being copied forward. */
+struct reclaim {
+    bool on;
+    bool broken;
+    uint64_t next; /* the first element of the next slice */
+    bool rest;     /* facts other than jobs were copied, too */
+    uint64_t lsn;  /* the last of the copies */
 };
 
 #endif

@@ -145,7 +145,7 @@ void cold_load_filter(struct partition *p, struct cold_run *r)
         return;
     pthread_mutex_lock(&p->open_lock);
     struct opened *o = r->opened;
-    bool known = o->has_filter || p->filter_bytes > p->o.memory_bytes / 8;
+    bool known = o->has_filter || p->bytes.filters > p->o.memory_bytes / 8;
     pthread_mutex_unlock(&p->open_lock);
     if (known || run_filter_load(run, &filter) < 0)
         return;
@@ -153,7 +153,7 @@ void cold_load_filter(struct partition *p, struct cold_run *r)
     if (!o->has_filter) {
         o->filter = filter;
         o->has_filter = true;
-        p->filter_bytes += filter.len;
+        p->bytes.filters += filter.len;
         filter = (struct buf){ 0 };
     }
     pthread_mutex_unlock(&p->open_lock);

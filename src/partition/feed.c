@@ -259,7 +259,7 @@ static int write_runs(struct partition *p, struct feed *f, const struct sorting 
             filter_items = e->key[0] == FAMILY_LOCATOR ? count_family(s, i) : 0;
             /* Each filter adds its wrong answers until runs are merged. A larger filter gives
              * fewer, and is made as long as all filters have room. */
-            if (p->filter_bytes < p->o.memory_bytes / 16)
+            if (p->bytes.filters < p->o.memory_bytes / 16)
                 filter_items *= 2;
         } else if (str_eq(entry.key, entry_key(before))) {
             continue;

@@ -32,7 +32,7 @@ static void count_copies(struct fetch *f)
 {
     size_t bytes = f->items.cap * sizeof(*f->items.at) + f->items.bodies.cap;
 
-    f->p->copy_bytes += bytes - f->copy_bytes;
+    f->p->bytes.copies += bytes - f->copy_bytes;
     f->copy_bytes = bytes;
 }
 
@@ -74,14 +74,14 @@ struct fetch *partition_fetch(struct partition *p)
         return NULL;
     }
     f->bytes = sizeof(*f) + f->want.ask_count * sizeof(*f->want.asks);
-    p->fetch_bytes += f->bytes;
+    p->bytes.fetches += f->bytes;
     p->stats.fetches++;
     return f;
 }
 
 bool partition_copies_much(const struct partition *p)
 {
-    return p->copy_bytes > whole_max(p);
+    return p->bytes.copies > whole_max(p);
 }
 
 size_t fetch_looks(const struct fetch *f)
@@ -352,7 +352,8 @@ int partition_fetched(struct partition *p, struct fetch *f, int result)
     if (!result)
         result = engine_answer(p->engine, &f->answer);
     if (result == BELFRY_COLD && f->want.ask_count > 1 && ++f->tries == TRIES_MAX)
-        return store_fail(BELFRY_BUSY, "jobs went to disk each time while many were looked up: try again");
+        return store_fail(BELFRY_BUSY,
+                          "jobs went to disk each time while many were looked up: try again");
     if (result == BELFRY_COLD && fetch_prepare(f) < 0)
         return BELFRY_NOMEM;
     return result;
@@ -365,8 +366,8 @@ void partition_fetch_end(struct partition *p, struct fetch *f)
     list_remove(&f->link);
     items_fini(&f->items);
     if (!MUTANT(p->o.mutant, COPIES_KEPT))
-        p->copy_bytes -= f->copy_bytes;
-    p->fetch_bytes -= f->bytes;
+        p->bytes.copies -= f->copy_bytes;
+    p->bytes.fetches -= f->bytes;
     free(f->want.asks);
     census_free(f->answer.census);
     free(f);

@@ -33,6 +33,13 @@ struct opened {
     bool has_filter;
 };
 
+/* Memory beside that of the engine and of batches. */
+struct partition_bytes {
+    _Atomic size_t filters;
+    _Atomic size_t copies; /* jobs that fetches have read */
+    size_t fetches;        /* fetches without their copies, waiting ones too */
+};
+
 struct partition {
     struct store *store;
     struct partition_options o;
@@ -66,18 +73,12 @@ struct partition {
     struct list fetches;
     struct fetch *task;        /* the engine's own work waits for it */
     pthread_mutex_t open_lock; /* guards cold_run.opened */
-    _Atomic size_t filter_bytes;
-    _Atomic size_t copy_bytes; /* copies of jobs that fetches have read */
-    size_t fetch_bytes;        /* fetches without these, waiting ones too */
-    bool feed_paused;          /* no batch begins, because of an error */
-    int64_t last_fed_ms;       /* when a batch was last written */
-    int64_t merge_look_ms;     /* the moment of the last look for runs to merge */
-    uint64_t merge_changes;    /* engine_run_changes at that moment */
-    bool reclaiming;           /* the oldest segment is being reclaimed */
-    bool reclaim_broken;
-    uint64_t reclaim_next; /* the first element of the next slice */
-    bool reclaim_rest;     /* facts other than jobs were copied, too */
-    uint64_t reclaim_lsn;  /* the last of the copies */
+    struct partition_bytes bytes;
+    bool feed_paused;       /* no batch begins, because of an error */
+    int64_t last_fed_ms;    /* when a batch was last written */
+    int64_t merge_look_ms;  /* the moment of the last look for runs to merge */
+    uint64_t merge_changes; /* engine_run_changes at that moment */
+    struct reclaim reclaim;
 
     struct partition_stats stats;
 };

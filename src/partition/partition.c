@@ -473,7 +473,7 @@ void partition_stats(const struct partition *p, struct partition_stats *ret)
 {
     *ret = p->stats;
     ret->epoch = p->epoch;
-    ret->fetch_bytes = p->fetch_bytes + p->copy_bytes;
+    ret->fetch_bytes = p->bytes.fetches + p->bytes.copies;
     ret->memory_bytes = chores_memory(p) + ret->fetch_bytes;
     ret->segments = (uint32_t)p->segment_count;
     ret->journal_bytes = 0;

@@ -27,7 +27,7 @@ static uint64_t allowed_segments(const struct partition *p)
  * reserve is not for bulks. It does not wait for a journal that cannot be read. */
 bool reclaim_is_behind(const struct partition *p)
 {
-    return atomic_load(&p->store->low) && !p->reclaim_broken &&
+    return atomic_load(&p->store->low) && !p->reclaim.broken &&
            p->segment_count > allowed_segments(p);
 }
 
@@ -57,15 +57,15 @@ static struct cold_run *run_to_unlink(struct partition *p)
  * facts in it. */
 bool reclaim_work(struct partition *p)
 {
-    if (!p->reclaiming || p->reclaim_rest || p->reclaim_next < p->segments[0].elements)
+    if (!p->reclaim.on || p->reclaim.rest || p->reclaim.next < p->segments[0].elements)
         return false;
     int more = engine_copy_rest(p->engine, p->segments[0].number);
     if (more > 0)
         return true;
     if (more < 0 || engine_set_oldest(p->engine, p->segments[0].number + 1) < 0)
         return false; /* out of memory: again later */
-    p->reclaim_rest = true;
-    p->reclaim_lsn = engine_lsn(p->engine);
+    p->reclaim.rest = true;
+    p->reclaim.lsn = engine_lsn(p->engine);
     return false;
 }
 
@@ -73,30 +73,30 @@ static bool begin_segment(struct partition *p, struct chore *c)
 {
     struct slice *s = &c->slice;
 
-    if (p->reclaim_broken)
+    if (p->reclaim.broken)
         return false;
-    if (!p->reclaiming) {
+    if (!p->reclaim.on) {
         if (p->segment_count <= allowed_segments(p) || !oldest_is_settled(p))
             return false;
-        p->reclaiming = true;
-        p->reclaim_next = 0;
-        p->reclaim_rest = false;
+        p->reclaim.on = true;
+        p->reclaim.next = 0;
+        p->reclaim.rest = false;
     }
     s->segment = p->segments[0];
     if (engine_segment_jobs(p->engine, s->segment.number) == 0)
-        p->reclaim_next = s->segment.elements; /* nothing in it lives */
-    if (p->reclaim_next < s->segment.elements) {
+        p->reclaim.next = s->segment.elements; /* nothing in it lives */
+    if (p->reclaim.next < s->segment.elements) {
         if (partition_gathered_bytes(p) > RECLAIM_PAUSE * p->commit_bytes)
             return false; /* the disk is behind already */
         c->step = RECLAIM_READ;
-        s->from = s->next = p->reclaim_next;
+        s->from = s->next = p->reclaim.next;
         buf_reset(&s->elements, 2 * p->o.slice_bytes);
         return true;
     }
     reclaim_work(p);
-    if (!p->reclaim_rest)
+    if (!p->reclaim.rest)
         return false; /* a later turn goes on */
-    if (!partition_make_safe(p, p->reclaim_lsn) && !MUTANT(p->o.mutant, EARLY_DROP))
+    if (!partition_make_safe(p, p->reclaim.lsn) && !MUTANT(p->o.mutant, EARLY_DROP))
         return false;
     c->step = RECLAIM_REMOVE;
     return true;
@@ -158,7 +158,7 @@ static int copy_slice(struct partition *p, const struct slice *s)
     }
     p->stats.copied_bytes += partition_gathered_bytes(p) - before;
     if (!err)
-        p->reclaim_next = s->next;
+        p->reclaim.next = s->next;
     return err;
 }
 
@@ -167,7 +167,7 @@ static void unlinked(struct partition *p, struct cold_run *r)
     const struct opened *o = r->opened;
 
     if (o)
-        p->filter_bytes -= o->filter.len;
+        p->bytes.filters -= o->filter.len;
     cold_close(r);
     engine_run_forget(p->engine, r);
 }
@@ -179,13 +179,13 @@ static int reclaim_end(struct partition *p, struct chore *c, int result)
     if (result == BELFRY_NOMEM)
         return 0; /* That slice comes again, when there is memory. */
     if (result) { /* A failed read may succeed later, but damage stays. */
-        p->reclaim_broken = result == BELFRY_CORRUPT && c->step != RECLAIM_UNLINK;
+        p->reclaim.broken = result == BELFRY_CORRUPT && c->step != RECLAIM_UNLINK;
         return result;
     }
     if (c->step == RECLAIM_UNLINK)
         unlinked(p, c->unlink);
     if (c->step == RECLAIM_REMOVE) {
-        p->reclaiming = false;
+        p->reclaim.on = false;
         p->segment_count--;
         memmove(p->segments, p->segments + 1, p->segment_count * sizeof(*p->segments));
         p->stats.reclaimed_segments++;

@@ -25,7 +25,7 @@ bool rate_burst_is_valid(const struct rate *r);
 
 /* When a job may be given; 0: now. There is no limit if the count of the rate is 0. */
 int64_t rate_moment(const struct rate_log *l, const struct rate *r, int64_t now_ms);
-/* When the job behind so many others may be given, if all go as soon as they may; 0: now. */
+/* When a job with `ahead` others before it may be given, if all go as soon as they may; 0: now. */
 int64_t rate_moment_behind(const struct rate_log *l, const struct rate *r, int64_t now_ms,
                            uint64_t ahead);
 /* Counts a job. A moment before the last one is taken for the last one. */

@@ -192,9 +192,9 @@ const struct verb verb_table[] = {
       "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
       "slow_start, no_worker, on_disk, behind, ordering_key, endpoint, leased_memory, next, expiry, running or ended), why (a sentence), until_ms (null if not known), "
       "ready_in_queue, deferred_until_ms and deferrals; then (an array of maps reason, why and until_ms: what keeps the job from running besides, in this order); "
-      "at_ms (the job runs no earlier; null if a reason has no known end); ahead and ahead_most (so many ready jobs of the queue go before it, at least "
-      "and at most; null if it is not ready); first (the id of the first of them, if known); asked_ms (when a worker last asked for the queue; null if not since the "
-      "server started); attempt, attempts and error (as GET has them); ended_ms; parent (the id of the job that it waits for, or that cost it its life); "
+      "at_ms (the job runs no earlier; null if a reason has no known end); ahead and ahead_most (the least and the greatest number "
+      "of ready jobs of the queue that go before it; null if it is not ready); first (the id of the first of them, if known); asked_ms (when a worker last asked for the queue; null if not since the "
+      "server started); attempt, attempts and error (as GET has them); ended_ms; parent (the id of the job that it waits for, or for whose end it was cancelled); "
       "null if there is no such job", "EXPLAIN 01…", run_explain, {
         ID_OR_KEY, TENANT } },
     { "FORECAST", VERB_READS | VERB_WIDE,

@@ -126,7 +126,7 @@ def test_completion_in_bash_completes_commands_options_and_values():
     assert complete("belfry", "resc") == ["reschedule"]
     assert complete("belfry", "--port", "7", "schedule", "--pri") == ["--priority"]
     assert complete("belfry", "schedule", "q", "--ifexists", "re") == ["replace", "reject"]
-    assert complete("belfry", "tena") == ["tenant", "tenants"]
+    assert complete("belfry", "tena") == ["tenant", "tenantdelete", "tenants"]
     assert complete("belfry", "work", "--ten") == complete("belfry", "lease", "--ten") == ["--tenant"]
     assert complete("belfry", "tenant", "acme", "--maintenance", "") == ["no", "yes"]
 

@@ -136,6 +136,16 @@ static bool asked_fits(const struct case_of *c)
 
 /* ---- States ---- */
 
+/* Whether a job surely goes before another one of its queue. Jobs that pass all gates go in the
+ * order of time among themselves; another job waits for the first of them only, which is left open
+ * here. */
+static bool surely_before(const struct model_job *job, const struct model_job *other)
+{
+    if (job->passing)
+        return other->passing && job->at_ms < other->at_ms;
+    return model_rank(job) < model_rank(other);
+}
+
 /* The number of ready jobs that surely go before it, or that may. Orders, the disk and a clock that
  * was set back leave more to the engine than the model knows. */
 static bool ahead_fits(const struct case_of *c)
@@ -152,7 +162,7 @@ static bool ahead_fits(const struct case_of *c)
             continue;
         plain = plain && !job->order;
         others++;
-        before += model_rank(job) < model_rank(c->job) && model_quiet_until(m, job) < 0 &&
+        before += surely_before(job, c->job) && model_quiet_until(m, job) < 0 &&
                   !model_is_over(m, job) &&
                   (job->passing || !c->job->passing || !model_is_shut(m, tenants_of(job->queue)));
     }

@@ -138,6 +138,7 @@ static uint64_t first_seed(unsigned mutant)
         [MUTANT_HISTORY_NEWEST] = 460, [MUTANT_CROWDED] = 305,       [MUTANT_CUT_WIDE] = 280,
         [MUTANT_LEASES_SHARED] = 225,  [MUTANT_SUMS_LOST] = 195,     [MUTANT_TORN_ACCEPTED] = 135,
         [MUTANT_WALK_BLIND] = 70,      [MUTANT_HOLDERS_SHARED] = 70, [MUTANT_HOLD_AGAIN] = 665,
+        [MUTANT_CENSUS_LEFT] = 110,
     };
 
     return seeds[mutant] ? seeds[mutant] : 1;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/time.h"
+#include "sim/model_job.h"
 #include "sim/schedule.h"
 #include "support/verify.h"
 
@@ -52,7 +53,10 @@ static bool delete_job(struct world *w, const struct request *r)
         return false;
     if (is) /* else it would be taken for one that was forgotten */
         world_adopt_job(w, r->id);
-    if (is || !model_ghost(&w->model, r->id)) {
+    struct model_job *job = model_find(&w->model, r->id);
+    if (!is && job && model_ended(job))
+        job->telling = false; /* the engine deletes it when it has told others of its end */
+    if (is || job || !model_ghost(&w->model, r->id)) {
         int expected = model_delete(&w->model, r->id);
 
         CHECK(is == expected, "DELETE of job %" PRIu64 " answers %s, expected %s", r->id.seq,

@@ -86,9 +86,11 @@ static void expect_jobs(const struct world *w, const struct forecast *f, struct 
         const struct model_job *job = &m->jobs[k];
         size_t step = census_step(&f->ask, job->at_ms);
 
-        if (step == f->ask.n || model_is_over(m, job) || !is_asked(f, job->queue))
+        bool over = model_is_over(m, job); /* on disk it may count until it comes to memory */
+
+        if (step == f->ask.n || (over && !w->cold) || !is_asked(f, job->queue))
             continue;
-        ret[step].least += job->state == JOB_SCHEDULED && job->at_ms > early;
+        ret[step].least += job->state == JOB_SCHEDULED && job->at_ms > early && !over;
         ret[step].most += states >> job->state & 1;
     }
 }

@@ -50,7 +50,7 @@ void takes_restart(struct model_takes *x, int64_t wall_ms, int64_t mono_ms);
 /* How many may be given, SIZE_MAX if any number: at least, or at most. */
 size_t takes_least(const struct model_takes *x, const struct rate *r, int64_t mono_ms);
 size_t takes_most(const struct model_takes *x, const struct rate *r, int64_t mono_ms);
-/* How long the one behind so many others waits, at the least or at the most. */
+/* How long a job waits that has `ahead` others before it, at the least or at the most. */
 int64_t takes_pause_low(const struct model_takes *x, const struct rate *r, int64_t mono_ms,
                         int64_t ahead);
 int64_t takes_pause_high(const struct model_takes *x, const struct rate *r, int64_t mono_ms,

@@ -139,30 +139,45 @@ void censuses_leave(struct engine *e, const struct job *j)
 
 /* ---- From disk ---- */
 
-/* Whether an entry counted when the census began. */
-static bool census_counts(const struct engine *e, const struct census *c, struct cold_point p)
+static int by_point(const void *a, const void *b)
 {
-    struct cold_key key;
+    const struct cold_point *x = a, *y = b;
 
-    cold_key_due(&key, p);
-    const struct grave *g = grave_find(e, cold_key_str(&key));
-    if (g && g->serial < c->next_grave)
-        return false;
-    if (point_after(p, e->place.frontier))
-        return true;
-    /* The frontier has passed it meanwhile, and its grave may be gone. */
-    const struct job *j = job_find(e, p.seq);
-    return !j || (j->loaded && walk_is_since(j->loaded, c->walk));
+    return point_after(*x, *y) ? 1 : point_after(*y, *x) ? -1 : 0;
 }
 
-static void census_take(const struct engine *e, struct census *c)
+/* Graves go when they are fed, or when the frontier has passed them. So the census keeps those that
+ * there were. There are some ten thousand at most: see GRAVES_MAX. NOMEM. */
+static int census_graves(const struct engine *e, struct census *c)
+{
+    c->graves = malloc((e->cold.graves.count + 1) * sizeof(*c->graves));
+    if (!c->graves)
+        return BELFRY_NOMEM;
+    list_each_of (const struct grave, g, &e->cold.grave_list, link) {
+        struct cold_point *p = &c->graves[c->grave_count];
+
+        c->grave_count += g->key[0] == FAMILY_DUE &&
+                          cold_key_point((struct str){ g->key, g->len }, p) &&
+                          point_after(*p, e->place.frontier);
+    }
+    qsort(c->graves, c->grave_count, sizeof(*c->graves), by_point);
+    return 0;
+}
+
+/* Whether an entry counted when the census began. */
+static bool census_counts(const struct census *c, struct cold_point p)
+{
+    return !bsearch(&p, c->graves, c->grave_count, sizeof(p), by_point);
+}
+
+static void census_take(struct census *c)
 {
     struct wire_reader in = wire_reader_of(buf_view(&c->found));
 
     for (size_t i = 0; i < c->point_count; i++) {
         size_t step = census_step(&c->ask, c->points[i].at_ms);
 
-        if (step < c->ask.n && census_counts(e, c, c->points[i]))
+        if (step < c->ask.n && census_counts(c, c->points[i]))
             c->jobs[step]++;
     }
     c->point_count = 0;
@@ -170,7 +185,7 @@ static void census_take(const struct engine *e, struct census *c)
         struct cold_point p = { wire_zigzag(&in), wire_varint(&in) };
         struct str rule = wire_bytes(&in);
 
-        if (census_counts(e, c, p))
+        if (census_counts(c, p))
             buf_str(&c->left, rule);
     }
     buf_reset(&c->found, 0);
@@ -182,7 +197,7 @@ bool census_round(struct engine *e, struct census *c)
 {
     struct visit v = { e, c };
 
-    census_take(e, c);
+    census_take(c);
     c->lacks = c->lacks || c->left.failed || c->rules.failed || c->found.failed;
     if (c->rules_at == c->rules.len) {
         if (c->stripe >> c->stripes_log2 == 0) {
@@ -230,7 +245,7 @@ int census_begin(struct engine *e, const struct census_ask *ask, struct census *
         return err ? err : BELFRY_NOMEM;
     list_init(&c->link);
     c->points = malloc(CENSUS_PAGE * sizeof(*c->points));
-    if (!c->points) {
+    if (!c->points || census_graves(e, c) < 0) {
         census_free(c);
         return BELFRY_NOMEM;
     }
@@ -239,7 +254,6 @@ int census_begin(struct engine *e, const struct census_ask *ask, struct census *
     c->walk = walk_begin(e);
     c->newest = walk_newest(e);
     c->batch = e->place.batch.fed ? e->place.batch.number : 0;
-    c->next_grave = e->cold.next_grave;
     while (e->place.jobs.count >> c->stripes_log2 > (size_t)engine_slice(e, (int)stripe))
         c->stripes_log2++;
     c->disk_done = e->cold.counts[COLD_DUE] == 0;
@@ -259,6 +273,7 @@ void census_free(struct census *c)
     buf_fini(&c->left);
     buf_fini(&c->rules);
     buf_fini(&c->found);
+    free(c->graves);
     free(c->points);
     free(c);
 }

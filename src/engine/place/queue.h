@@ -201,7 +201,7 @@ bool queue_gives(struct engine *e, struct queue *q);
 void queue_took(struct engine *e, struct queue *q, bool in_turn);
 void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
 void rates_fire(struct engine *e, int *budget);
-/* How long such a hold keeps back the job behind so many others of the queue; 0: not at all, or
+/* How long such a hold keeps back a job that has `ahead` others before it; 0: not at all, or
  * that is not known. A rate may keep back a job though it does not hold the queue yet. */
 int64_t hold_pause_ms(const struct engine *e, const struct queue *q, enum hold h, uint64_t ahead);
 

@@ -27,7 +27,8 @@
 
 /* ---- Rates ---- */
 
-/* The millisecond in which the rate has room for the job behind so many others; 0: it has. */
+/* The millisecond in which the rate has room for a job that has `ahead` others before it; 0: now.
+ */
 static int64_t rated_wait_behind(const struct engine *e, const struct rated *x,
                                  const struct rate *r, uint64_t ahead)
 {

@@ -181,6 +181,8 @@ static void explain_no_worker(const struct engine *e, const struct queue *q, str
 static void explain_line(const struct engine *e, const struct job *j, const struct ahead *a,
                          struct explanation *x)
 {
+    const char *how = queue_pushes(j->queue) ? "they are pushed as fast as their endpoints answer"
+                                             : "workers take them as fast as they ask";
     struct cause *c = cause_add(x, REASON_BEHIND, -1);
     char id[ID_TEXT], first[64] = "";
 
@@ -189,10 +191,12 @@ static void explain_line(const struct engine *e, const struct job *j, const stru
         id_format(x->first, id);
         snprintf(first, sizeof(first), ", first job %.*s", ID_TEXT, id);
     }
-    snprintf(c->why, WHY_MAX, "%s%lld of its queue %s before it%s: %s", a->exact ? "" : "at least ",
-             (long long)a->least, a->least == 1 ? "goes" : "go", first,
-             queue_pushes(j->queue) ? "they are pushed as fast as their endpoints answer"
-                                    : "workers take them as fast as they ask");
+    if (a->least == 0)
+        snprintf(c->why, WHY_MAX, "others of its queue may go before it%s: %s", first, how);
+    else
+        snprintf(c->why, WHY_MAX, "%s%llu of its queue %s before it%s: %s",
+                 a->exact ? "" : "at least ", (unsigned long long)a->least,
+                 a->least == 1 ? "goes" : "go", first, how);
 }
 
 /* Nothing but these causes is left when all holds have ended. */

@@ -13,8 +13,8 @@ bool job_passes(const struct engine *e, const struct list_filter *f, const struc
 /* ---- ahead.c: who goes before a job ---- */
 
 struct ahead {
-    uint64_t least; /* so many ready jobs, or more */
-    bool exact;     /* no more */
+    uint64_t least; /* the least number of ready jobs */
+    bool exact;     /* there are no more than `least` */
     const struct job *first;
 };
 
