@@ -437,6 +437,7 @@ static const char *field_form(const char *kind)
         { "COUNT", "varint" },
         { "LATER_COUNT", "varint; older versions do not have it" },
         { "LATER_SIGNED", "zigzag; older versions do not have it" },
+        { "LATER_BYTES", "bytes; they are there only if there are any" },
         { "BITS", "varint" },
         { "BYTE", "u8" },
         { "FLAG", "u8" },

@@ -128,6 +128,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     e->mono_ms = mono_ms;
     e->start_ms = mono_ms;
     e->log.strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
+    rates_begin(e);
     list_each_of (struct trail, t, &e->place.leased, link) {
         t->timer.at_ms = mono_ms + time_left(e, t);
         wheel_add(&e->wheels[WHEEL_LEASES], &t->timer);
@@ -266,7 +267,8 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
         job_stall(e, container_of(t, struct trail, timer)->job);
         budget--;
     }
-    buckets_fire(e, &calls);
+    gates_fire(e, &calls);
+    rates_fire(e, &calls);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_WAITS], e->mono_ms)))
         budget -= waiter_late(e, container_of(t, struct waiter, timer));
 }

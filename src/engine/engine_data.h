@@ -25,10 +25,11 @@ enum {
     WHEEL_NEARS = JOB_WHEELS, /* classes, when their jobs on disk should be loaded */
     WHEEL_SLEEPERS,           /* asides whose next job is not due */
     WHEEL_EXPIRIES,           /* trails of jobs that can expire */
+    WHEEL_GATES,              /* tenants whose maintenance ends by itself */
     WALL_WHEELS,
     WHEEL_LEASES = WALL_WHEELS, /* trails of leased jobs */
     WHEEL_WAITS,                /* waiters */
-    WHEEL_BUCKETS,
+    WHEEL_RATES,
     WHEELS
 };
 

@@ -40,6 +40,8 @@
     X(WALK_BLIND, "a walk does not go where jobs went behind it")           \
     X(KEY_STALE, "of two jobs in a batch with one key the first has it")    \
     X(TENANT_LEAK, "a request sees other tenants' jobs")                    \
+    X(UNTIL_IGNORED, "maintenance does not end by itself")                  \
+    X(MAINTENANCE_UNCOUNTED, "maintenance is no deferral")                  \
     X(MAINTENANCE_IGNORED, "a tenant in maintenance gives out jobs")        \
     X(LIMIT_IGNORED, "max_running is not looked at")                        \
     X(LOST_WAKE, "a queue at its limit does not come back as a lease ends") \
@@ -50,6 +52,9 @@
     X(BYTES_IGNORED, "max_bytes is not looked at")                          \
     X(TURN_STUCK, "the tenants of a kind do not take turns")                \
     X(RATE_IGNORED, "a rate is not looked at")                              \
+    X(RATE_FORGOTTEN, "a restart forgets what rates have counted")          \
+    X(RATE_UNCOPIED, "settings are copied without what a rate has counted") \
+    X(RATE_AHEAD, "answers are ahead of what a rate has counted")           \
     X(PARENT_IGNORED, "a job runs though one that it waits for is dead")    \
     X(UNTOLD, "jobs are not told that those they wait for have ended")      \
     X(CROWDED, "a tenant makes one more recurrence than it may")            \

@@ -80,6 +80,8 @@ struct tenant_view {
     uint64_t used_queues; /* the queues that max_queues counts */
     uint64_t recurrences;
     int64_t quiet_until_ms; /* -1: it is not quiet */
+    bool shut;              /* by maintenance */
+    int64_t shut_until_ms;  /* -1: it is not shut, or until a setting changes */
 };
 
 const char *hold_text(enum hold h);
@@ -98,7 +100,7 @@ const char *hold_text(enum hold h);
     X(dead, "jobs that ended dead")                             \
     X(cancelled, "jobs cancelled")                              \
     X(expired, "jobs that were not started in time")            \
-    X(deferred, "jobs that quiet hours put off")                \
+    X(deferred, "jobs that quiet hours or maintenance put off") \
     X(recurred, "occurrences of recurrences that were made")    \
     X(missed, "occurrences whose time had passed")              \
     X(skipped, "occurrences that overlap or a limit left out")  \

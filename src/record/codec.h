@@ -46,6 +46,9 @@ static inline int64_t codec_moment(struct wire_reader *r, int64_t since)
 #define PUT_AT                PUT_SIGNED
 #define PUT_AT_SINCE(name)    wire_put_zigzag(out, from->name - from->due_ms);
 #define PUT_BYTES(name)       wire_put_bytes(out, from->name);
+#define PUT_LATER_BYTES(name) \
+    if (from->name.len > 0)   \
+        wire_put_bytes(out, from->name);
 
 #define GET_NUMBER(name)       ret->name = wire_varint(r);
 #define GET_COUNT(name)        ret->name = (uint32_t)wire_varint(r);
@@ -67,6 +70,7 @@ static inline int64_t codec_moment(struct wire_reader *r, int64_t since)
 #define GET_AT(name)           ret->name = codec_since(r, 0, 0, AT_NEVER);
 #define GET_AT_SINCE(name)     ret->name = codec_since(r, ret->due_ms, 0, AT_NEVER);
 #define GET_BYTES(name)        ret->name = wire_bytes(r);
+#define GET_LATER_BYTES(name)  ret->name = r->p < r->end ? wire_bytes(r) : (struct str){ 0 };
 
 #define PUT_FIELD(kind, name, what) PUT_##kind(name)
 #define GET_FIELD(kind, name, what) GET_##kind(name)

@@ -16,7 +16,8 @@ const struct queue_settings queue_defaults = {
 
 static bool rates_are_equal(const struct rate *a, const struct rate *b)
 {
-    return a->count == b->count && (a->count == 0 || a->per_ms == b->per_ms);
+    return a->count == b->count && (a->count == 0 || a->per_ms == b->per_ms) &&
+           a->burst == b->burst;
 }
 
 #define SAME_FLAG(member)        a->member == b->member

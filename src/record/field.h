@@ -34,6 +34,7 @@
 #define FIELD_AT           int64_t  /* zigzag: a moment, or AT_NEVER */
 #define FIELD_AT_SINCE     int64_t  /* zigzag: a moment or AT_NEVER, less due_ms */
 #define FIELD_BYTES        struct str /* length and bytes */
+#define FIELD_LATER_BYTES  struct str /* length and bytes, which are there only if there are any */
 
 #define FIELD_MEMBER(kind, name, what) FIELD_##kind name;
 /* Defines the struct of a form that is its rows. */

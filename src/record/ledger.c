@@ -223,13 +223,18 @@ void ledger_enqueue(struct recurrence *r, int64_t nominal_ms)
     r->queued++;
 }
 
+uint64_t recurrence_seed(struct str name, struct str queue)
+{
+    return XXH3_64bits_withSeed(name.ptr, name.len, XXH3_64bits(queue.ptr, queue.len));
+}
+
 struct recur_spec recurrence_spec_of(struct str name, const struct recurrence *r)
 {
     return (struct recur_spec){
         .kind = r->kind,
         .text = r->rule,
         .start_ms = r->start_ms,
-        .seed = XXH3_64bits_withSeed(name.ptr, name.len, XXH3_64bits(r->queue.ptr, r->queue.len)),
+        .seed = recurrence_seed(name, r->queue),
         .exdate = r->exdate,
         .rdate = r->rdate,
     };

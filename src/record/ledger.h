@@ -120,6 +120,8 @@ struct recurrence {
 void recurrence_encode(struct buf *out, const struct recurrence *from);
 /* False if malformed. Slices are borrowed. */
 bool recurrence_decode(struct str bytes, uint16_t partition, struct recurrence *ret);
+/* Of which H in cron is derived, by the name of the recurrence and its queue with its tenant. */
+uint64_t recurrence_seed(struct str name, struct str queue);
 /* The rule of a recurrence of this name, without its zone. Slices are borrowed. */
 struct recur_spec recurrence_spec_of(struct str name, const struct recurrence *r);
 /* Adds an entry. False if the ledger is full of occurrences under way. */

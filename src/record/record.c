@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "record/codec.h"
 #include "record/name.h"
+#include "record/ratelog.h"
 #include "record/role.h"
 #include "record/webhook.h"
 
@@ -118,14 +119,14 @@ static void get_rate(struct wire_reader *r, struct rate *ret)
 {
     uint64_t count = wire_varint(r), per = wire_varint(r);
 
-    *ret = (struct rate){ (int64_t)count, count ? (int64_t)per : 0 };
+    *ret = (struct rate){ .count = (int64_t)count, .per_ms = count ? (int64_t)per : 0 };
     if (count && (count > RATE_COUNT_MAX || per == 0 || per > RATE_PER_MAX))
         r->bad = true;
 }
 
 /* A setting that most queues do not have is written as a number and bytes. So a reader can pass
  * over a setting that it does not know. */
-enum queue_tag { QUEUE_TAG_PUSH = 1 };
+enum queue_tag { QUEUE_TAG_PUSH = 1, QUEUE_TAG_BURST = 2, QUEUE_TAG_TAKEN = 3 };
 
 static void put_push(struct buf *ret, const struct queue_settings *from)
 {
@@ -142,6 +143,37 @@ static void put_push(struct buf *ret, const struct queue_settings *from)
     buf_fini(&body);
 }
 
+static void put_burst(struct buf *ret, const struct queue_settings *from)
+{
+    struct buf body = { 0 }, *out = &body;
+
+    if (from->rate.burst == 0)
+        return;
+    QUEUE_BURST_FIELDS(PUT_SETTING)
+    wire_put_u8(ret, QUEUE_TAG_BURST);
+    wire_put_bytes(ret, buf_view(&body));
+    ret->failed = ret->failed || body.failed;
+    buf_fini(&body);
+}
+
+static void put_taken(struct buf *ret, const struct rate_log *taken)
+{
+    struct buf body = { 0 };
+
+    rate_put(&body, taken);
+    wire_put_bytes(ret, buf_view(&body));
+    ret->failed = ret->failed || body.failed;
+    buf_fini(&body);
+}
+
+static bool get_burst(struct str body, struct queue_settings *ret)
+{
+    struct wire_reader reader = wire_reader_of(body), *r = &reader;
+
+    QUEUE_BURST_FIELDS(GET_SETTING)
+    return !r->bad && rate_burst_is_valid(&ret->rate);
+}
+
 static bool get_push(struct str body, struct queue_settings *ret)
 {
     struct wire_reader reader = wire_reader_of(body), *r = &reader;
@@ -151,13 +183,15 @@ static bool get_push(struct str body, struct queue_settings *ret)
     return !r->bad && push_settings_why(&ret->push, &field) == NULL;
 }
 
-static void get_tagged(struct wire_reader *r, struct queue_settings *ret)
+static void get_tagged(struct wire_reader *r, struct queue_record *ret)
 {
     while (r->p < r->end && !r->bad) {
         unsigned tag = wire_u8(r);
         struct str body = wire_bytes(r);
 
-        if (tag == QUEUE_TAG_PUSH && !get_push(body, ret))
+        if ((tag == QUEUE_TAG_PUSH && !get_push(body, &ret->settings)) ||
+            (tag == QUEUE_TAG_BURST && !get_burst(body, &ret->settings)) ||
+            (tag == QUEUE_TAG_TAKEN && !rate_get(body, &ret->taken)))
             r->bad = true;
     }
 }
@@ -172,6 +206,11 @@ void record_put_queue(struct buf *out, const struct queue_record *record)
     QUEUE_FIRST_FIELDS(PUT_SETTING)
     QUEUE_LATER_FIELDS(PUT_SETTING)
     put_push(out, from);
+    put_burst(out, from);
+    if (record->taken.parts > 0) {
+        wire_put_u8(out, QUEUE_TAG_TAKEN);
+        put_taken(out, &record->taken);
+    }
     record_close(out, mark);
 }
 
@@ -182,12 +221,13 @@ bool record_get_queue(struct str body, struct queue_record *record)
 
     record->tenant = wire_bytes(r);
     record->queue = wire_bytes(r);
+    record->taken.total = record->taken.parts = 0;
     *ret = (struct queue_settings){ .push = queue_defaults.push };
     QUEUE_FIRST_FIELDS(GET_SETTING)
     if (r->p < r->end) {
         QUEUE_LATER_FIELDS(GET_SETTING)
     }
-    get_tagged(r, ret);
+    get_tagged(r, record);
     return !r->bad && ret->backoff[0] && record->queue.len > 0 &&
            record->queue.len <= QUEUE_MAX_BYTES && ret->lease_ms > 0 &&
            ret->lease_ms <= LEASE_MAX_MS && ret->attempts >= 0 && ret->past_grace_ms >= -1 &&
@@ -201,6 +241,7 @@ void record_put_tenant(struct buf *out, const struct tenant_record *record)
 
     wire_put_bytes(out, record->name);
     TENANT_FIELDS(PUT_SETTING)
+    put_taken(out, &record->taken);
     record_close(out, mark);
 }
 
@@ -216,10 +257,15 @@ bool record_get_tenant(struct str body, struct tenant_record *record)
         TENANT_LATER_FIELDS(GET_SETTING)
     }
     TENANT_LIMIT_FIELDS(GET_SETTING)
+    record->taken.total = record->taken.parts = 0;
+    if (r->p < r->end && !rate_get(wire_bytes(r), &record->taken))
+        r->bad = true;
     return !r->bad && name_valid(record->name) && ret->weight > 0 && ret->weight <= WEIGHT_MAX &&
            ret->max_pending >= 0 && ret->max_running >= 0 && ret->max_queues >= 0 &&
            ret->max_recurrences >= 0 && ret->max_connections >= 0 && ret->requests >= 0 &&
-           ret->max_bytes >= 0 && ret->max_streams >= 0 && ret->max_leased >= 0;
+           ret->max_bytes >= 0 && ret->max_streams >= 0 && ret->max_leased >= 0 &&
+           ret->maintenance_until_ms >= 0 && ret->maintenance_until_ms <= TIME_MOMENT_MAX &&
+           rate_burst_is_valid(&ret->rate);
 }
 
 /* ---- Tokens ---- */

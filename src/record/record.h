@@ -77,7 +77,8 @@ FIELD_STRUCT(begin_record, BEGIN_FIELDS);
     F(MOMENT, lease_ms, "its length")                \
     F(SIGNED, late_ms, "how late the attempt began") \
     F(COUNT, attempt, "its number")                  \
-    F(BYTES, worker, "who has it")
+    F(BYTES, worker, "who has it")                   \
+    F(LATER_BYTES, rated, "the queue, if a rate counts the attempt")
 FIELD_STRUCT(lease_record, LEASE_FIELDS);
 
 #define EXTEND_FIELDS(F)                            \
@@ -127,17 +128,6 @@ FIELD_STRUCT(move_record, MOVE_FIELDS);
     F(MOMENT, pending_due_ms, "due time of the replacement") \
     F(BYTES, pending, "payload of the replacement")
 FIELD_STRUCT(mark_record, MARK_FIELDS);
-
-struct queue_record {
-    struct str tenant;
-    struct str queue;
-    struct queue_settings settings;
-};
-
-struct tenant_record {
-    struct str name;
-    struct tenant_settings settings;
-};
 
 #define TOLD_FIELDS(F) F(NUMBER, seq, "of the job that ended")
 FIELD_STRUCT(told_record, TOLD_FIELDS);

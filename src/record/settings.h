@@ -8,14 +8,28 @@
 #include "base/str.h"
 #include "record/limits.h"
 
-/* At most `count` in each period; count 0: any number. */
+/* At most `count` in any period; count 0: any number. See ratelog.h. */
 struct rate {
     int64_t count;
     int64_t per_ms;
+    int64_t burst; /* at once; 0: all of them. It divides the count */
 };
 
 #define RATE_COUNT_MAX 1000000
 #define RATE_PER_MAX   INT64_C(86400000)
+
+/* The jobs that a rate has counted: see ratelog.h. */
+#define RATE_PARTS 64
+
+struct rate_log {
+    int64_t total; /* of the counts of all parts */
+    uint32_t parts;
+    struct rate_part {
+        int64_t last_ms;
+        uint32_t length_ms; /* from its first job to its last */
+        uint32_t count;
+    } part[RATE_PARTS]; /* the oldest first */
+};
 
 /* The settings of a queue, in the order in which its record has them: name, kind of field, member.
  * Records of older versions end before the later ones. */
@@ -31,6 +45,8 @@ struct rate {
 #define QUEUE_LATER_FIELDS(X)           \
     X(MAX_RUNNING, SIGNED, max_running) \
     X(RATE, RATE, rate)
+/* Only the record of a queue that has one has this. */
+#define QUEUE_BURST_FIELDS(X) X(BURST, PLAIN, rate.burst)
 /* Only the record of a queue that is pushed has these. */
 #define QUEUE_PUSH_FIELDS(X)                \
     X(PUSH_URL, BYTES, push.url)            \
@@ -38,7 +54,11 @@ struct rate {
     X(PUSH_SECRET, BYTES, push.secrets)     \
     X(PUSH_TIMEOUT, PLAIN, push.timeout_ms) \
     X(PUSH_CONCURRENCY, PLAIN, push.concurrency)
-#define QUEUE_FIELDS(X) QUEUE_FIRST_FIELDS(X) QUEUE_LATER_FIELDS(X) QUEUE_PUSH_FIELDS(X)
+#define QUEUE_FIELDS(X)   \
+    QUEUE_FIRST_FIELDS(X) \
+    QUEUE_LATER_FIELDS(X) \
+    QUEUE_BURST_FIELDS(X) \
+    QUEUE_PUSH_FIELDS(X)
 
 /* How a queue's jobs are pushed: see push.h. */
 struct push_settings {
@@ -93,7 +113,9 @@ bool queue_settings_are_usual(const struct queue_settings *s);
     X(REQUESTS, LIMIT, requests)               \
     X(MAX_BYTES, LIMIT, max_bytes)             \
     X(MAX_STREAMS, LIMIT, max_streams)         \
-    X(MAX_LEASED, LIMIT, max_leased)
+    X(MAX_LEASED, LIMIT, max_leased)           \
+    X(BURST, LIMIT, rate.burst)                \
+    X(UNTIL, LIMIT, maintenance_until_ms)
 #define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X) TENANT_LIMIT_FIELDS(X)
 
 enum tenant_field {
@@ -105,8 +127,9 @@ enum tenant_field {
 #define WEIGHT_MAX 1000
 
 struct tenant_settings {
-    int64_t weight;      /* jobs that the tenant gives in its turn */
-    bool maintenance;    /* only jobs that pass all gates are given */
+    int64_t weight;               /* jobs that the tenant gives in its turn */
+    bool maintenance;             /* only jobs that pass all gates are given */
+    int64_t maintenance_until_ms; /* it ends by itself at this moment; 0: it does not */
     int64_t max_pending; /* SCHEDULE is refused beyond so many jobs that have not ended; 0: any */
     int64_t max_running;
     struct rate rate;
@@ -124,5 +147,19 @@ struct tenant_settings {
 
 extern const struct tenant_settings tenant_defaults;
 bool tenant_settings_equal(const struct tenant_settings *a, const struct tenant_settings *b);
+
+/* The records of settings. A record has what the rate had counted, by the wall clock. */
+struct queue_record {
+    struct str tenant;
+    struct str queue;
+    struct queue_settings settings;
+    struct rate_log taken;
+};
+
+struct tenant_record {
+    struct str name;
+    struct tenant_settings settings;
+    struct rate_log taken;
+};
 
 #endif

@@ -39,7 +39,7 @@ static const struct shape_field setting_fields[] = {
     SHOW_TEXT("backoff", backoff), SHOW_DURATION("retain_ms", retain_ms),
     SHOW_DURATION("retain_dead_ms", retain_dead_ms), SHOW_DURATION("key_hold_ms", key_hold_ms),
     SHOW_DURATION("past_grace_ms", past_grace_ms, OR_NULL), SHOW_INT("max_running", max_running),
-    SHOW_RATE("rate", rate), SHOW_TEXT("push_url", push.url, OR_NULL),
+    SHOW_RATE("rate", rate), SHOW_INT("burst", rate.burst), SHOW_TEXT("push_url", push.url, OR_NULL),
     SHOW_OWN("push_headers", SHAPE_TEXT, put_header_names, OR_NULL),
     SHOW_OWN("push_secrets", SHAPE_INT, put_secret_count),
     SHOW_DURATION("push_timeout_ms", push.timeout_ms), SHOW_INT("push_concurrency", push.concurrency),

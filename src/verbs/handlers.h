@@ -105,6 +105,8 @@ struct preview {
     int64_t start_ms;
     int64_t from_ms;
     size_t count;
+    struct str name;  /* of a recurrence that may not exist yet; empty: none in particular */
+    struct str queue; /* of its jobs */
 };
 
 struct forecast {

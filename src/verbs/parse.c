@@ -116,7 +116,7 @@ static int parse_rate(const struct parse *p, const struct arg *a, struct str s, 
     uint64_t n;
     const char *why;
 
-    *ret = (struct rate){ 0, 0 };
+    *ret = (struct rate){ 0 };
     if (!parse_digits(count, &n) || n > RATE_COUNT_MAX || (!has_period && n != 0))
         return fail_value(p, a,
                           "expected a number up to 1000000 and a period, such as 100/1m, or 0");

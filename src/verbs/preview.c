@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "base/time.h"
+#include "engine/recurrence.h"
 #include "recur/zonecache.h"
+#include "record/ledger.h"
 
 #define COUNT_MAX 1000
 
@@ -65,6 +67,25 @@ static int64_t start_default(int64_t now_ms)
     return start_ms < TIME_MOMENT_MAX ? start_ms : TIME_MOMENT_MAX;
 }
 
+/* The value of which H is derived, as RECUR with this name and queue has it. False after an error
+ * reply. */
+static bool seed_given(struct verb_call *c, const struct preview *p, uint64_t *ret)
+{
+    char buf[QUEUE_MAX_BYTES];
+    struct str queue;
+
+    if (p->name.len == 0 && p->queue.len == 0)
+        return true;
+    if (p->name.len == 0 || p->queue.len == 0) {
+        verb_error(c, BELFRY_INVALID, "name and queue: expected both of them, or none");
+        return false;
+    }
+    if (!queue_named(c, p->queue, buf, &queue))
+        return false;
+    *ret = recurrence_seed(p->name, queue);
+    return true;
+}
+
 /* The recurrence that the arguments describe; an error after its reply. */
 static int recur_given(struct verb_call *c, const struct preview *p, struct recur **ret)
 {
@@ -75,6 +96,8 @@ static int recur_given(struct verb_call *c, const struct preview *p, struct recu
 
     if (err)
         return err;
+    if (!seed_given(c, p, &spec.seed))
+        return BELFRY_INVALID;
     err = recur_new(&spec, ret, &error);
     return err ? refuse_argument(c, err, rule->name, error.text) : 0;
 }

@@ -216,11 +216,15 @@ const struct verb verb_table[] = {
       "change of the clock affects this time); fewer than COUNT if the rule ends. INVALID if the search would take "
       "long, with the COUNT that does not",
       "PREVIEW CRON \"30 2 * * *\" TZ Europe/Berlin FROM 2027-03-27T00:00:00Z COUNT 3", run_preview, {
-        RRULE, CRON(""), EVERY, TZ(INTO(struct preview, tz)),
+        RRULE, CRON("; `H` stands for a value that is derived from NAME and QUEUE"), EVERY, TZ(INTO(struct preview, tz)),
         { "start", ARG_MOMENT, INTO(struct preview, start_ms),
           .help = "the moment where the rule begins and counts from; if not given, now, at a whole second" },
         { "from", ARG_MOMENT, INTO(struct preview, from_ms), .help = "only times at or after this; now if not given" },
-        { "count", ARG_INT, .min = 1, .max = 1000, INTO(struct preview, count), .help = "how many times at most; 10 if not given" } } },
+        { "count", ARG_INT, .min = 1, .max = 1000, INTO(struct preview, count), .help = "how many times at most; 10 if not given" },
+        { "name", ARG_NAME, INTO(struct preview, name),
+          .help = "name of a recurrence, which need not exist: with QUEUE, `H` is as RECUR of that name has it" },
+        { "queue", ARG_NAME, INTO(struct preview, queue), .help = "the queue of its jobs" },
+        TENANT } },
     { "RECUR", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER,
       "Makes a recurrence, which schedules a job at each time of its rule, or changes the recurrence of that name. "
       "Give exactly one of RRULE, CRON and EVERY. A change makes no past occurrences and leaves those under way as "
@@ -305,8 +309,11 @@ const struct verb verb_table[] = {
         { "max_running", ARG_INT, .min = 0, .max = 1000000000, OF_QUEUE(MAX_RUNNING, max_running),
           .help = "how many jobs may be leased at a time; by default 0, which means any number" },
         { "rate", ARG_RATE, OF_QUEUE(RATE, rate),
-          .help = "how many jobs are given out in each period, evenly, such as `100/1m`; by default 0, which means "
-                  "any number" },
+          .help = "how many jobs are given out in any period, such as `100/1m`; they may all go at once, unless BURST "
+                  "is given; by default 0, which means any number" },
+        { "burst", ARG_INT, .min = 0, .max = RATE_COUNT_MAX, OF_QUEUE(BURST, rate.burst),
+          .help = "how many jobs of RATE may go at once, such as 10 of `100/1s`, which is 10 in any 100ms; it divides "
+                  "the number of RATE, and another RATE ends it; by default 0, which means all of them" },
         TENANT,
         { "push_url", ARG_BYTES, .max = URL_MAX_BYTES, OF_QUEUE(PUSH_URL, push.url),
           .help = "URL to which the server POSTs the jobs, which workers then cannot lease; `job`: each job has "
@@ -334,14 +341,20 @@ const struct verb verb_table[] = {
           .help = "how many jobs the tenant gives in its turn, where a worker serves all tenants; 1 by default" },
         { "maintenance", ARG_WORD, .words = "no|yes", OF_TENANT(MAINTENANCE, maintenance),
           .help = "`yes`: its jobs wait until maintenance ends, except those with GATES pass" },
+        { "until", ARG_MOMENT, OF_TENANT(UNTIL, maintenance_until_ms),
+          .help = "with MAINTENANCE yes: the moment at which maintenance ends by itself; if not given, it ends with "
+                  "MAINTENANCE no" },
         { "max_pending", ARG_INT, .min = 0, .max = INT64_MAX, OF_TENANT(MAX_PENDING, max_pending),
           .help = "how many jobs of the tenant may be pending, that is, have not ended; beyond it SCHEDULE answers "
                   "LIMIT; by default 0, which means any number" },
         { "max_running", ARG_INT, .min = 0, .max = 1000000000, OF_TENANT(MAX_RUNNING, max_running),
           .help = "how many jobs may be leased at a time; by default 0, which means any number" },
         { "rate", ARG_RATE, OF_TENANT(RATE, rate),
-          .help = "how many jobs are given out in each period, evenly, such as `100/1m`; by default 0, which means "
-                  "any number" },
+          .help = "how many jobs are given out in any period, such as `100/1m`; they may all go at once, unless BURST "
+                  "is given; by default 0, which means any number" },
+        { "burst", ARG_INT, .min = 0, .max = RATE_COUNT_MAX, OF_TENANT(BURST, rate.burst),
+          .help = "how many jobs of RATE may go at once, such as 10 of `100/1s`, which is 10 in any 100ms; it divides "
+                  "the number of RATE, and another RATE ends it; by default 0, which means all of them" },
         { "quiet", ARG_BYTES, .max = QUIET_MAX_BYTES, OF_TENANT(QUIET, quiet),
           .help = "quiet hours, which put jobs with NOTIFY off to their end: windows of local time, such as "
                   "`22:00-07:00;sat,sun 00:00-24:00`; a window without days begins every day; empty for none" },

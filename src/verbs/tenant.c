@@ -10,9 +10,9 @@
 /* clang-format off */
 #define OF struct tenant_settings
 static const struct shape_field setting_fields[] = {
-    SHOW_INT("weight", weight), SHOW_BOOL("maintenance", maintenance),
+    SHOW_INT("weight", weight),
     SHOW_INT("max_pending", max_pending), SHOW_INT("max_running", max_running),
-    SHOW_RATE("rate", rate), SHOW_TEXT("quiet", quiet, OR_NULL), SHOW_TEXT("tz", tz, OR_NULL),
+    SHOW_RATE("rate", rate), SHOW_INT("burst", rate.burst), SHOW_TEXT("quiet", quiet, OR_NULL), SHOW_TEXT("tz", tz, OR_NULL),
     SHOW_DURATION("spread_ms", spread_ms), SHOW_INT("max_queues", max_queues),
     SHOW_INT("max_recurrences", max_recurrences),
     SHOW_INT("max_connections", max_connections), SHOW_INT("requests", requests),
@@ -25,6 +25,7 @@ const struct shape_field tenant_fields[] = {
     SHOW_TEXT("tenant", name), SHOW_INT("pending", pending), SHOW_INT("running", running),
     SHOW_SIZE("leased_bytes", leased_bytes), SHOW_SIZE("queue_bytes", queue_bytes), SHOW_SIZE("kept_bytes", kept_bytes), SHOW_INT("queues", queues), SHOW_INT("used_queues", used_queues),
     SHOW_INT("recurrences", recurrences), SHOW_PART(settings, struct tenant_settings, setting_fields),
+    SHOW_BOOL("maintenance", shut), SHOW_MOMENT("maintenance_until_ms", shut_until_ms, OR_NULL),
     SHOW_MOMENT("quiet_until_ms", quiet_until_ms, OR_NULL), { 0 },
 };
 /* clang-format on */
@@ -52,14 +53,15 @@ static bool may_limit(struct verb_call *c, unsigned fields)
     unsigned limits = 1u << TENANT_WEIGHT | 1u << TENANT_MAX_PENDING | 1u << TENANT_MAX_RUNNING |
                       1u << TENANT_RATE | 1u << TENANT_MAX_QUEUES | 1u << TENANT_MAX_RECURRENCES |
                       1u << TENANT_MAX_CONNECTIONS | 1u << TENANT_REQUESTS |
-                      1u << TENANT_MAX_BYTES | 1u << TENANT_MAX_STREAMS | 1u << TENANT_MAX_LEASED;
+                      1u << TENANT_MAX_BYTES | 1u << TENANT_MAX_STREAMS | 1u << TENANT_MAX_LEASED |
+                      1u << TENANT_BURST;
 
     if (!verb_is_confined(c) || !(fields & limits))
         return true;
-    verb_error(
-        c, BELFRY_NOPERM,
-        "weight, max_pending, max_running, max_queues, max_recurrences, max_connections, "
-        "max_bytes, max_streams, max_leased, requests and rate are set by an admin of tenant *");
+    verb_error(c, BELFRY_NOPERM,
+               "weight, max_pending, max_running, max_queues, max_recurrences, max_connections, "
+               "max_bytes, max_streams, max_leased, requests, rate and burst are set by an admin "
+               "of tenant *");
     return false;
 }
 

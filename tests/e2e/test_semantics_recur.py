@@ -21,6 +21,18 @@ def test_point_24_preview_says_when_a_rule_runs(b):
     refused("INVALID", b.call, "PREVIEW", "CRON", "61 * * * *")
 
 
+def test_point_24_preview_shows_the_h_that_recur_will_use(b, q):
+    minutes = set()
+    for n in range(6):
+        name, rule = f"{q}.{n}", ("CRON", "H H * * *")
+        shown = b.call("PREVIEW", *rule, "NAME", name, "QUEUE", q, "COUNT", 1)[0]["at_ms"]
+        assert b.call("RECUR", name, q, "x", *rule)["next_ms"] == shown
+        minutes.add(shown)
+        b.call("RECURDELETE", name)
+    assert len(minutes) > 1
+    refused("INVALID", b.call, "PREVIEW", *rule, "NAME", name)
+
+
 def test_point_24_a_local_time_that_does_not_exist_or_exists_twice_runs_once(b):
     def preview(start):
         return b.call("PREVIEW", "CRON", "30 2 * * *", "TZ", "Europe/Berlin", "FROM", start, "COUNT", 2)

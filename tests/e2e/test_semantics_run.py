@@ -134,6 +134,17 @@ def test_point_14_a_rate_is_kept(b, q):
     assert len(b.lease(q, "COUNT", 10)) == 4 and b.lease(q) == []
 
 
+def test_point_14_no_second_has_more_than_its_rate(b, q):
+    b.call("QUEUE", q, "RATE", "50/1s")
+    b.pipeline([("SCHEDULE", q, "x") for _ in range(200)])
+    jobs = []
+    while len(jobs) < 150:
+        jobs += b.lease(q, "COUNT", 100, "WAIT", "2s")
+    b.pipeline([("COMPLETE", job["id"], job["token"]) for job in jobs])
+    given = sorted(job["history"][0]["start_ms"] for job in b.pipeline([("GET", job["id"]) for job in jobs]))
+    assert all(given[i + 50] - given[i] >= 1000 for i in range(100))
+
+
 def test_point_14_a_tenant_has_as_many_jobs_waiting_as_it_may(b, q):
     b.call("TENANT", "acme." + q, "MAX_PENDING", 1)
     b.call("SCHEDULE", q, "x", "TENANT", "acme." + q)
@@ -150,6 +161,21 @@ def test_point_15_maintenance_holds_a_tenants_jobs_and_costs_no_attempt(b, q, sh
     (job,) = worker.recv()
     assert job["id"] == id and job["attempt"] == 1
     worker.close()
+
+
+def test_point_15_maintenance_ends_by_itself_and_is_counted(b, q, shared_server):
+    tenant = "acme." + q
+    b.call("SCHEDULE", q, "x", "TENANT", tenant)
+    until = now_ms() + 1500
+    shown = b.call("TENANT", tenant, "MAINTENANCE", "yes", "UNTIL", until)
+    assert shown["maintenance"] and shown["maintenance_until_ms"] == until
+    assert b.lease(q, "TENANT", tenant) == []
+    worker = parked(shared_server, q, "TENANT", tenant)
+    worker.recv()
+    assert now_ms() >= until and not b.call("TENANT", tenant)["maintenance"]
+    assert b.call("QUEUE", q, "TENANT", tenant)["total_deferred"] == 1
+    worker.close()
+    refused("INVALID", b.call, "TENANT", tenant, "MAINTENANCE", "no", "UNTIL", until)
 
 
 def quiet_now(hours=2):

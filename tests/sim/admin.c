@@ -16,7 +16,13 @@ static struct rate random_rate(struct world *w)
 
     if (!w->limits || rng_chance(r, 50))
         return (struct rate){ 0 };
-    return (struct rate){ rng_between(r, 1, 6), 1 + rng_duration(r, 10 * MINUTE) };
+    struct rate rate = { .count = rng_between(r, 1, rng_chance(r, 80) ? 6 : MODEL_TAKES),
+                         .per_ms = 1 + rng_duration(r, 10 * MINUTE) };
+    if (rng_chance(r, 40))
+        rate.burst = rng_between(r, 1, rate.count);
+    if (rate.burst > 0 && (rate.count % rate.burst > 0 || rate.per_ms * rate.burst < rate.count))
+        rate.burst = 0;
+    return rate;
 }
 
 static int64_t random_limit(struct world *w, int64_t most)
@@ -96,8 +102,10 @@ void step_queue_set(struct world *w)
         .rate = random_rate(w),
     };
 
-    queue_set(w, (unsigned)rng_below(r, MODEL_QUEUES), &s,
-              (unsigned)rng_next(r) & 0x3ff & ~(1u << QUEUE_PAUSED));
+    unsigned fields = (unsigned)rng_next(r) & 0x3ff & ~(1u << QUEUE_PAUSED);
+    if (fields & 1u << QUEUE_RATE && (s.rate.burst > 0 || rng_chance(r, 10)))
+        fields |= 1u << QUEUE_BURST;
+    queue_set(w, (unsigned)rng_below(r, MODEL_QUEUES), &s, fields);
 }
 
 void step_pause(struct world *w)
@@ -177,16 +185,24 @@ void step_tenant_set(struct world *w)
     s.max_bytes = random_bytes(w, t);
     s.max_streams = s.max_pending; /* it is for the server, too */
     s.max_leased = random_leased(w);
-    tenant_set(w, t, &s, (unsigned)rng_next(r) & 0x7fff & ~(1u << TENANT_MAINTENANCE));
+    unsigned fields = (unsigned)rng_next(r) & 0x7fff & ~(1u << TENANT_MAINTENANCE);
+    if (fields & 1u << TENANT_RATE && (s.rate.burst > 0 || rng_chance(r, 10)))
+        fields |= 1u << TENANT_BURST;
+    tenant_set(w, t, &s, fields);
 }
 
 void step_maintenance(struct world *w)
 {
     unsigned t = (unsigned)rng_below(&w->rng, MODEL_TENANTS);
-    struct tenant_settings s = { .maintenance = !w->model.tenants[t].maintenance };
+    struct tenant_settings s = { .maintenance = !model_is_shut(&w->model, t) };
+    unsigned fields = 1u << TENANT_MAINTENANCE;
 
+    if (s.maintenance && rng_chance(&w->rng, 50)) {
+        s.maintenance_until_ms = w->model.now_ms + rng_duration(&w->rng, 10 * MINUTE);
+        fields |= 1u << TENANT_UNTIL;
+    }
     if (w->limits || rng_chance(&w->rng, 20) || !s.maintenance)
-        tenant_set(w, t, &s, 1u << TENANT_MAINTENANCE);
+        tenant_set(w, t, &s, fields);
 }
 
 void step_open_tenant(struct world *w, unsigned tenant)

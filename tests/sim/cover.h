@@ -48,6 +48,7 @@
     X(EXPLAINED_READY, "likewise, and it was ready")                              \
     X(EXPLAINED_TWICE, "likewise, and there were several causes")                 \
     X(EXPLAINED_RATE, "likewise, and a rate held one that was not the next")      \
+    X(EXPLAINED_UNTIL, "likewise, and the maintenance of its tenant had an end")  \
     X(EXPLAINED_LOST, "likewise, and it had been cancelled with its parent")      \
     X(DELETED, "a job was deleted")                                               \
     X(COLD_DELETED, "and one on disk")                                            \
@@ -97,6 +98,7 @@
     X(HELD_SLOW_START, "likewise, so soon after its start")                       \
     X(DEFERRED, "quiet hours deferred a job")                                     \
     X(DEFERRED_GIVEN, "a job that was deferred was given out")                    \
+    X(REOPENED, "a job was given that maintenance had held")                      \
     X(PASSED, "a job passed maintenance")                                         \
     X(PASSED_QUIET, "a job passed quiet hours")                                   \
     X(BULK_CANCELLED, "a bulk cancelled jobs")                                    \

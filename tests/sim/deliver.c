@@ -111,7 +111,7 @@ static void cover_gates(const struct model *m, const struct model_job *job)
 
     if (job->deferrals > 0)
         cover_event(EVENT_DEFERRED_GIVEN);
-    if (job->passing && t->maintenance)
+    if (job->passing && model_is_shut(m, tenants_of(job->queue)))
         cover_event(EVENT_PASSED);
     if (job->passing && job->notify && gate_quiet_until(str_of(t->quiet), m->now_ms) >= 0)
         cover_event(EVENT_PASSED_QUIET);

@@ -40,25 +40,34 @@ static bool first_is(const struct case_of *c, enum reason r, int64_t until_ms)
 
 static bool is_shut(const struct case_of *c)
 {
-    return c->m->tenants[tenants_of(c->job->queue)].maintenance && !c->job->passing;
+    return model_is_shut(c->m, tenants_of(c->job->queue)) && !c->job->passing;
 }
 
-static bool has_gates(const struct case_of *c)
+/* The gates that hold it at that moment, and the end of its maintenance. */
+static bool has_gates(const struct case_of *c, int64_t when_ms)
 {
+    int64_t open_ms = c->m->tenants[tenants_of(c->job->queue)].maintenance_until_ms;
+    const struct cause *shut = cause_of(c->x, REASON_MAINTENANCE);
+
+    if (shut && open_ms > 0)
+        cover_event(EVENT_EXPLAINED_UNTIL);
     return has(c, REASON_PAUSED, c->m->queues[c->job->queue].paused) &&
-           has(c, REASON_MAINTENANCE, is_shut(c));
+           has(c, REASON_MAINTENANCE, is_shut(c) && (open_ms == 0 || open_ms > when_ms)) &&
+           EXPECT(c, !shut || shut->until_ms == (open_ms > 0 ? open_ms : -1),
+                  "its tenant is shut until %" PRId64 ", expected %" PRId64,
+                  shut ? shut->until_ms : 0, open_ms);
 }
 
 /* ---- Rates ---- */
 
-static bool rate_fits(const struct case_of *c, const struct model_bucket *b, const struct rate *r,
+static bool rate_fits(const struct case_of *c, const struct model_takes *t, const struct rate *r,
                       int64_t until_ms)
 {
     const struct model *m = c->m;
     int64_t ahead = c->x->ahead >= 0 ? c->x->ahead : 0, pause = until_ms - m->now_ms;
 
-    return r->count > 0 && pause >= bucket_pause_low(b, r, m->mono_ms, ahead) &&
-           (c->x->ahead < 0 || pause <= bucket_pause_high(b, r, m->mono_ms, ahead) + 1);
+    return r->count > 0 && pause >= takes_pause_low(t, r, m->mono_ms, ahead) &&
+           (c->x->ahead < 0 || pause <= takes_pause_high(t, r, m->mono_ms, ahead));
 }
 
 /* Each job has a time of its own, behind those before it. */
@@ -73,8 +82,8 @@ static bool rates_fit(const struct case_of *c)
             continue;
         if (!EXPECT(
                 c,
-                rate_fits(c, &c->m->queue_buckets[q], &c->m->queues[q].rate, cause->until_ms) ||
-                    rate_fits(c, &c->m->tenant_buckets[t], &c->m->tenants[t].rate, cause->until_ms),
+                rate_fits(c, &c->m->queue_rated[q], &c->m->queues[q].rate, cause->until_ms) ||
+                    rate_fits(c, &c->m->tenant_rated[t], &c->m->tenants[t].rate, cause->until_ms),
                 "a rate holds it until %" PRId64 ", with %" PRId64 " before it", cause->until_ms,
                 c->x->ahead))
             return false;
@@ -153,9 +162,9 @@ static bool ahead_fits(const struct case_of *c)
             continue;
         plain = plain && !job->order;
         others++;
-        before +=
-            surely_before(job, c->job) && model_quiet_until(m, job) < 0 && !model_is_over(m, job) &&
-            (job->passing || !c->job->passing || !m->tenants[tenants_of(job->queue)].maintenance);
+        before += surely_before(job, c->job) && model_quiet_until(m, job) < 0 &&
+                  !model_is_over(m, job) &&
+                  (job->passing || !c->job->passing || !model_is_shut(m, tenants_of(job->queue)));
     }
     return EXPECT(c, x->ahead <= others && x->ahead <= x->ahead_most,
                   "%" PRId64 " to %" PRId64 " go before it, and there are %" PRId64 " others",
@@ -198,8 +207,8 @@ static bool ready_fits(const struct case_of *c)
     int64_t quiet_ms = model_quiet_until(c->m, job);
     bool paused = c->m->queues[job->queue].paused;
 
-    if (!has_gates(c) || !has(c, REASON_QUIET_HOURS, quiet_ms >= 0) || !rates_fit(c) ||
-        !ahead_fits(c) ||
+    if (!has_gates(c, c->m->now_ms) || !has(c, REASON_QUIET_HOURS, quiet_ms >= 0) ||
+        !rates_fit(c) || !ahead_fits(c) ||
         !EXPECT(c, !quiet || quiet->until_ms == quiet_ms, "it is quiet until %" PRId64,
                 quiet ? quiet->until_ms : 0))
         return false;
@@ -241,7 +250,7 @@ static bool scheduled_fits(const struct case_of *c)
     for (size_t i = 1; i < x->cause_count; i++)
         quiet = quiet ||
                 (x->causes[i].reason == REASON_QUIET_HOURS && x->causes[i].until_ms == quiet_ms);
-    return later_fits(c) && has_gates(c) && rates_fit(c) &&
+    return later_fits(c) && has_gates(c, job->at_ms) && rates_fit(c) &&
            EXPECT(c, quiet == (quiet_ms >= 0), "it is quiet at its time until %" PRId64,
                   quiet_ms) &&
            EXPECT(c, x->ahead == -1, "%" PRId64 " go before it", x->ahead);
@@ -255,7 +264,7 @@ static bool waiting_fits(const struct case_of *c)
 
     for (size_t i = 0; i < job->after_count; i++)
         known = known || job->after[i].id.seq == c->x->parent.seq;
-    return first_is(c, REASON_PARENT, -1) && has_gates(c) &&
+    return first_is(c, REASON_PARENT, -1) && has_gates(c, c->m->now_ms) &&
            has(c, REASON_SCHEDULED, job->due_ms > c->m->now_ms) &&
            EXPECT(c, !due || due->until_ms == job->due_ms, "it is due at another time") &&
            EXPECT(c, known, "it does not wait for job %" PRIu64, c->x->parent.seq);

@@ -248,7 +248,7 @@ static bool same_keys(struct partition *p, const struct model *m, unsigned q, st
 
 static bool same_rate(const struct rate *a, const struct rate *b)
 {
-    return a->count == b->count && a->per_ms == b->per_ms;
+    return a->count == b->count && a->per_ms == b->per_ms && a->burst == b->burst;
 }
 
 static bool same_settings(const struct model_queue *q, const struct queue_settings *s)
@@ -398,12 +398,13 @@ static bool same_tenant(const struct engine *e, const struct model *m, unsigned 
         v = (struct tenant_view){ .settings = &tenant_defaults };
     b = v.settings;
     if (a->weight != b->weight || a->maintenance != b->maintenance ||
-        a->max_pending != b->max_pending || a->max_running != b->max_running ||
-        !same_rate(&a->rate, &b->rate) || strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) ||
-        a->spread_ms != b->spread_ms || a->max_queues != b->max_queues ||
-        a->max_recurrences != b->max_recurrences || a->max_connections != b->max_connections ||
-        a->requests != b->requests || a->max_bytes != b->max_bytes ||
-        a->max_streams != b->max_streams || a->max_leased != b->max_leased) {
+        a->maintenance_until_ms != b->maintenance_until_ms || a->max_pending != b->max_pending ||
+        a->max_running != b->max_running || !same_rate(&a->rate, &b->rate) ||
+        strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) || a->spread_ms != b->spread_ms ||
+        a->max_queues != b->max_queues || a->max_recurrences != b->max_recurrences ||
+        a->max_connections != b->max_connections || a->requests != b->requests ||
+        a->max_bytes != b->max_bytes || a->max_streams != b->max_streams ||
+        a->max_leased != b->max_leased) {
         snprintf(ret, JUDGE_TEXT, "settings of tenant %u differ", t);
         return false;
     }

@@ -272,6 +272,7 @@ bool model_advance(struct model *m, int64_t wall_ms, int64_t mono_ms)
     if (back)
         model_rewind(m);
     m->mono_ms = mono_ms;
+    model_rates(m, takes_advance);
     for (size_t i = 0; i < m->count; i++)
         if (m->jobs[i].state == JOB_LEASED && m->jobs[i].end_mono_ms <= mono_ms)
             model_stall(m, &m->jobs[i]);
@@ -333,7 +334,8 @@ void model_restart(struct model *m, int64_t wall_ms, int64_t mono_ms)
         m->queues[q].counters = (struct counters){ 0 };
         m->queues[q].passed_over = false;
     }
-    model_buckets_begin(m);
+    model_rates(m, takes_restart);
+    memset(m->reopened_ms, 0, sizeof(m->reopened_ms));
     memset(m->given, 0, sizeof(m->given));
     for (size_t i = 0; i < m->count; i++) {
         struct model_job *job = &m->jobs[i];

@@ -222,9 +222,11 @@ struct model {
     struct model_recurrence recurrences[MODEL_RECURRENCES];
     struct model_queue queues[MODEL_QUEUES];
     struct tenant_settings tenants[MODEL_TENANTS];
-    struct model_bucket queue_buckets[MODEL_QUEUES];
-    struct model_bucket tenant_buckets[MODEL_TENANTS];
-    uint64_t max_running; /* of the server; 0: any number */
+    struct model_takes queue_rated[MODEL_QUEUES];
+    struct model_takes tenant_rated[MODEL_TENANTS];
+    uint64_t rated;                     /* leases that a rate counted */
+    int64_t reopened_ms[MODEL_TENANTS]; /* since the engine was made: the last end of maintenance */
+    uint64_t max_running;               /* of the server; 0: any number */
     int64_t slow_start_ms;
     int64_t start_mono_ms;
     uint64_t served; /* LEASEs that got jobs, since the engine was made */
@@ -428,8 +430,12 @@ int model_pass(struct model *m, unsigned queue, bool turn);
 /* Something changed: queues that give nothing now have lost their place. */
 void model_turns(struct model *m);
 void model_lose_turn(struct model *m, unsigned queue);
-/* Rates begin to hold once more. */
-void model_buckets_begin(struct model *m);
+/* Calls `change` with the clocks for what each rate has counted. */
+void model_rates(struct model *m, void (*change)(struct model_takes *x, int64_t, int64_t));
+bool model_is_shut(const struct model *m, unsigned tenant); /* by maintenance */
+/* The end of its last maintenance; 0: it is shut, or was not since the engine was made. */
+int64_t model_reopened(const struct model *m, unsigned tenant);
+void model_rate_set(struct rate *r, const struct rate *to, bool rate, bool burst);
 void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_settings *s,
                       unsigned fields);
 /* The job that a request of model.scope finds by this id. */

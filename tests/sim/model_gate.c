@@ -65,7 +65,7 @@ int64_t model_quiet_until(const struct model *m, const struct model_job *job)
 bool model_may_give(const struct model *m, const struct model_job *job)
 {
     return model_can_go(m, job) && !model_is_over(m, job) && model_quiet_until(m, job) < 0 &&
-           (job->passing || !m->tenants[tenants_of(job->queue)].maintenance);
+           (job->passing || !model_is_shut(m, tenants_of(job->queue)));
 }
 
 bool model_defer(struct model *m, struct model_job *job, int64_t at_ms)

@@ -332,7 +332,9 @@ static void follow_made(struct following *f, int64_t nominal_ms)
 
 static bool turn_has_come(const struct model_recurrence *r)
 {
-    return r->stretches > 0 && !r->paused && recurrence_open(r) == 0;
+    bool together = r->said.overlap == OVERLAP_ALLOW && r->said.catchup != CATCHUP_ALL;
+
+    return r->stretches > 0 && !r->paused && recurrence_open(r) < (together ? OPEN_MAX : 1);
 }
 
 static void follow_turn(struct following *f)
@@ -393,8 +395,9 @@ static void follow_next(struct following *f)
     if (is_passed_over(f->m, r, nominal, missed)) {
         follow_skip(f, nominal, r->skip_why,
                     r->skip_why == LEDGER_MISSED ? EVENT_RECUR_MISSED : EVENT_RECUR_PAUSED);
-    } else if (r->stretches > 0 || (open > 0 && (r->said.overlap == OVERLAP_QUEUE ||
-                                                 (missed && r->said.catchup == CATCHUP_ALL)))) {
+    } else if (r->stretches > 0 || open == OPEN_MAX ||
+               (open > 0 &&
+                (r->said.overlap == OVERLAP_QUEUE || (missed && r->said.catchup == CATCHUP_ALL)))) {
         enqueue(r, nominal);
     } else if (open > 0 && r->said.overlap == OVERLAP_SKIP) {
         follow_skip(f, nominal, LEDGER_OVERLAP, EVENT_RECUR_OVERLAP);

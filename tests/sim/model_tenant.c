@@ -11,13 +11,29 @@ struct census {
     size_t all;                      /* leased jobs of all tenants */
 };
 
+bool model_is_shut(const struct model *m, unsigned tenant)
+{
+    const struct tenant_settings *t = &m->tenants[tenant];
+
+    return t->maintenance && (t->maintenance_until_ms == 0 || m->now_ms < t->maintenance_until_ms);
+}
+
+int64_t model_reopened(const struct model *m, unsigned tenant)
+{
+    const struct tenant_settings *t = &m->tenants[tenant];
+
+    return model_is_shut(m, tenant) ? 0
+           : t->maintenance         ? t->maintenance_until_ms
+                                    : m->reopened_ms[tenant];
+}
+
 /* One that takes an ordering key must be given if its tenant may take one; but on disk those that a
  * gate holds may be before it. */
 static bool may_take_key(const struct model *m, const struct model_job *job, unsigned fresh)
 {
     unsigned t = tenants_of(job->queue);
 
-    return fresh >> t & 1 && !(m->cold && m->tenants[t].maintenance);
+    return fresh >> t & 1 && !(m->cold && model_is_shut(m, t));
 }
 
 static void count_those(const struct model *m, const unsigned *fresh, struct census *ret)
@@ -65,10 +81,10 @@ size_t model_deliverable(const struct model *m, unsigned queues, unsigned fresh)
             if (tenants_of(q) != t || !(queues >> q & 1) || queue->paused)
                 continue;
             size_t most = least(c.ready[q], room(queue->max_running, c.leased[q]));
-            of_tenant += least(most, bucket_least(&m->queue_buckets[q], &queue->rate, m->mono_ms));
+            of_tenant += least(most, takes_least(&m->queue_rated[q], &queue->rate, m->mono_ms));
         }
         of_tenant = least(of_tenant, room(m->tenants[t].max_running, c.of_tenant[t]));
-        n += least(of_tenant, bucket_least(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms));
+        n += least(of_tenant, takes_least(&m->tenant_rated[t], &m->tenants[t].rate, m->mono_ms));
     }
     return least(n, room((int64_t)model_limit(m), c.all));
 }
@@ -88,7 +104,7 @@ static enum hold hold_of(const struct model *m, const struct census *c, unsigned
 
     if (m->queues[q].paused)
         return HOLD_PAUSED;
-    if (m->tenants[t].maintenance && !passing)
+    if (model_is_shut(m, t) && !passing)
         return HOLD_MAINTENANCE;
     if (room(m->queues[q].max_running, c->leased[q]) == 0)
         return HOLD_QUEUE_RUNNING;
@@ -105,9 +121,9 @@ enum hold model_hold(const struct model *m, unsigned q, bool passing)
     count_jobs(m, &c);
     if (hold_of(m, &c, q, passing))
         return hold_of(m, &c, q, passing);
-    if (bucket_most(&m->queue_buckets[q], &m->queues[q].rate, m->mono_ms) == 0)
+    if (takes_most(&m->queue_rated[q], &m->queues[q].rate, m->mono_ms) == 0)
         return HOLD_QUEUE_RATE;
-    if (bucket_most(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms) == 0)
+    if (takes_most(&m->tenant_rated[t], &m->tenants[t].rate, m->mono_ms) == 0)
         return HOLD_TENANT_RATE;
     if (room((int64_t)m->max_running, c.all) == 0)
         return HOLD_SERVER_RUNNING;
@@ -118,8 +134,8 @@ static bool has_tokens(const struct model *m, unsigned q)
 {
     unsigned t = tenants_of(q);
 
-    return bucket_least(&m->queue_buckets[q], &m->queues[q].rate, m->mono_ms) > 0 &&
-           bucket_least(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms) > 0;
+    return takes_least(&m->queue_rated[q], &m->queues[q].rate, m->mono_ms) > 0 &&
+           takes_least(&m->tenant_rated[t], &m->tenants[t].rate, m->mono_ms) > 0;
 }
 
 bool model_gives(const struct model *m, unsigned q)
@@ -143,8 +159,8 @@ int64_t model_rate_moment(const struct model *m, unsigned queues)
         if (!(queues >> q & 1) || c.ready[q] == 0 || hold_of(m, &c, q, true) || has_tokens(m, q) ||
             room((int64_t)model_limit(m), c.all) == 0)
             continue;
-        int64_t a = bucket_moment(&m->queue_buckets[q], &m->queues[q].rate);
-        int64_t b = bucket_moment(&m->tenant_buckets[t], &m->tenants[t].rate);
+        int64_t a = takes_moment(&m->queue_rated[q], &m->queues[q].rate);
+        int64_t b = takes_moment(&m->tenant_rated[t], &m->tenants[t].rate);
         int64_t both = a > b ? a : b;
         first = both < first ? both : first;
     }
@@ -237,12 +253,20 @@ int model_pass(struct model *m, unsigned queue, bool turn)
 
 /* ---- Settings ---- */
 
-void model_buckets_begin(struct model *m)
+void model_rates(struct model *m, void (*change)(struct model_takes *x, int64_t, int64_t))
 {
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
-        bucket_begin(&m->queue_buckets[q], &m->queues[q].rate, m->mono_ms);
+        change(&m->queue_rated[q], m->now_ms, m->mono_ms);
     for (unsigned t = 0; t < MODEL_TENANTS; t++)
-        bucket_begin(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms);
+        change(&m->tenant_rated[t], m->now_ms, m->mono_ms);
+}
+
+void model_rate_set(struct rate *r, const struct rate *to, bool rate, bool burst)
+{
+    if (rate)
+        *r = (struct rate){ to->count, to->per_ms, 0 };
+    if (burst)
+        r->burst = to->burst;
 }
 
 void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_settings *s,
@@ -257,8 +281,13 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
         for (unsigned q = 0; q < MODEL_QUEUES; q++)
             m->short_turn[q] = m->short_turn[q] || tenants_of(q) == tenant;
     }
-    if (fields & 1u << TENANT_MAINTENANCE)
+    m->reopened_ms[tenant] = model_is_shut(m, tenant) ? m->now_ms : model_reopened(m, tenant);
+    if (fields & 1u << TENANT_MAINTENANCE) {
         t->maintenance = s->maintenance;
+        t->maintenance_until_ms = 0;
+    }
+    if (fields & 1u << TENANT_UNTIL)
+        t->maintenance_until_ms = s->maintenance_until_ms;
     if (fields & 1u << TENANT_QUIET)
         memcpy(t->quiet, s->quiet, sizeof(t->quiet));
     if (fields & 1u << TENANT_TZ)
@@ -285,9 +314,9 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
         t->max_leased = s->max_leased;
     if (t->max_bytes > 0 && t->max_bytes < INT64_C(1) << 40)
         m->bytes_bite |= 1u << tenant;
-    if (fields & 1u << TENANT_RATE) {
-        t->rate = s->rate;
-        bucket_begin(&m->tenant_buckets[tenant], &t->rate, m->mono_ms);
+    if (fields & (1u << TENANT_RATE | 1u << TENANT_BURST)) {
+        takes_change(&m->tenant_rated[tenant], &t->rate);
+        model_rate_set(&t->rate, &s->rate, fields & 1u << TENANT_RATE, fields & 1u << TENANT_BURST);
     }
     m->changes += memcmp(&before, t, sizeof(before)) != 0;
 }

@@ -141,8 +141,13 @@ void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_
     m->leases++;
     m->queues[job->queue].counters.picked++;
     unsigned t = tenants_of(job->queue);
-    bucket_take(&m->queue_buckets[job->queue], &m->queues[job->queue].rate, m->mono_ms);
-    bucket_take(&m->tenant_buckets[t], &m->tenants[t].rate, m->mono_ms);
+    if (!job->passing && job->at_ms < model_reopened(m, t)) {
+        m->queues[job->queue].counters.deferred++;
+        cover_event(EVENT_REOPENED);
+    }
+    m->rated += m->queues[job->queue].rate.count > 0 || m->tenants[t].rate.count > 0;
+    takes_add(&m->queue_rated[job->queue], &m->queues[job->queue].rate, m->now_ms, m->mono_ms);
+    takes_add(&m->tenant_rated[t], &m->tenants[t].rate, m->now_ms, m->mono_ms);
 }
 
 static void attempt_over(struct model *m, struct model_job *job, unsigned outcome, uint32_t error)
@@ -501,9 +506,9 @@ void model_queue_set(struct model *m, unsigned queue, const struct model_queue *
         q->past_grace_ms = s->past_grace_ms;
     if (fields & 1u << QUEUE_MAX_RUNNING)
         q->max_running = s->max_running;
-    if (fields & 1u << QUEUE_RATE) {
-        q->rate = s->rate;
-        bucket_begin(&m->queue_buckets[queue], &q->rate, m->mono_ms);
+    if (fields & (1u << QUEUE_RATE | 1u << QUEUE_BURST)) {
+        takes_change(&m->queue_rated[queue], &q->rate);
+        model_rate_set(&q->rate, &s->rate, fields & 1u << QUEUE_RATE, fields & 1u << QUEUE_BURST);
     }
     m->changes += memcmp(&before, q, sizeof(before)) != 0;
 }

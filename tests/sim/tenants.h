@@ -7,9 +7,8 @@
  *     kind q1    q1                b@q1
  *     kind q2
  *
- * And what a rate has left, counted in whole numbers: a job takes `per_ms`, and each millisecond
- * brings `count`. Where the engine may choose (a rate that was just set, a restart) it has
- * something between `low` and `high`.
+ * And the jobs that a rate has counted, one by one. Where the engine may choose (a rate that was
+ * changed, a restart after a jump of the wall clock) it counted a job between two moments.
  */
 #ifndef SIM_TENANTS_H
 #define SIM_TENANTS_H
@@ -30,24 +29,33 @@ unsigned tenants_kind(unsigned queue);
 /* The queues (bits) that a worker asks when it names these queues and kinds. */
 unsigned tenants_reach(unsigned queues, unsigned kinds);
 
-struct model_bucket {
-    int64_t low;
-    int64_t high;
-    int64_t at_ms; /* monotonic: when this was true */
+#define MODEL_TAKES 64 /* no rate of the simulation allows more in its window */
+
+struct model_takes {
+    size_t count;
+    struct model_take {
+        int64_t early_ms; /* monotonic: the first moment for which it may count, */
+        int64_t late_ms;  /* and the last one, which rises from job to job */
+        int64_t first_ms; /* by the wall clock: the first moment that a record may have, */
+        int64_t last_ms;  /* and the last one */
+    } takes[MODEL_TAKES]; /* the oldest first */
 };
 
-/* A rate begins to hold. */
-void bucket_begin(struct model_bucket *b, const struct rate *r, int64_t mono_ms);
-void bucket_take(struct model_bucket *b, const struct rate *r, int64_t mono_ms);
+/* A rate replaces another. */
+void takes_change(struct model_takes *x, const struct rate *old);
+void takes_add(struct model_takes *x, const struct rate *r, int64_t wall_ms, int64_t mono_ms);
+/* The clocks go on, or jump. */
+void takes_advance(struct model_takes *x, int64_t wall_ms, int64_t mono_ms);
+void takes_restart(struct model_takes *x, int64_t wall_ms, int64_t mono_ms);
 /* How many may be given, SIZE_MAX if any number: at least, or at most. */
-size_t bucket_least(const struct model_bucket *b, const struct rate *r, int64_t mono_ms);
-size_t bucket_most(const struct model_bucket *b, const struct rate *r, int64_t mono_ms);
+size_t takes_least(const struct model_takes *x, const struct rate *r, int64_t mono_ms);
+size_t takes_most(const struct model_takes *x, const struct rate *r, int64_t mono_ms);
 /* How long a job waits that has `ahead` others before it, at the least or at the most. */
-int64_t bucket_pause_low(const struct model_bucket *b, const struct rate *r, int64_t mono_ms,
+int64_t takes_pause_low(const struct model_takes *x, const struct rate *r, int64_t mono_ms,
+                        int64_t ahead);
+int64_t takes_pause_high(const struct model_takes *x, const struct rate *r, int64_t mono_ms,
                          int64_t ahead);
-int64_t bucket_pause_high(const struct model_bucket *b, const struct rate *r, int64_t mono_ms,
-                          int64_t ahead);
 /* When one may be given at the latest. */
-int64_t bucket_moment(const struct model_bucket *b, const struct rate *r);
+int64_t takes_moment(const struct model_takes *x, const struct rate *r);
 
 #endif

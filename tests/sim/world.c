@@ -47,6 +47,7 @@ static void hold(struct world *w, const char *verb, uint64_t lsn, uint64_t chang
         .changes = changes,
         .leases = strict ? w->model.leases : 0,
         .told = w->model.leases,
+        .rated = w->model.rated,
     };
 }
 
@@ -66,6 +67,8 @@ void world_release(struct world *w)
               "the answer to %s leaves before what it saw is durable", a->verb);
         CHECK(a->leases <= settled->leases,
               "the answer to %s leaves before a lease is durable, soon after a crash", a->verb);
+        CHECK(a->rated <= settled->rated,
+              "the answer to %s leaves before a lease that a rate counted is durable", a->verb);
         w->leases_told = a->told > w->leases_told ? a->told : w->leases_told;
     }
     w->answer_count = kept;

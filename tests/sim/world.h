@@ -41,6 +41,7 @@ struct answer {
     uint64_t changes; /* the facts of the model that the answer may have seen */
     uint64_t leases;  /* the leases of the model that it may have seen and waits for; else 0 */
     uint64_t told;    /* leases that the answer may tell of */
+    uint64_t rated;   /* of these, by the model: a rate counted so many */
 };
 
 struct wait {

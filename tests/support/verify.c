@@ -84,7 +84,8 @@ static uint64_t hash_tenants(const struct engine *e)
 
         if (t->segment == 0)
             continue;
-        record_put_tenant(&b, &(struct tenant_record){ tenant_name(t), t->settings });
+        record_put_tenant(
+            &b, &(struct tenant_record){ .name = tenant_name(t), .settings = t->settings });
         sum += XXH3_64bits(b.ptr, b.len);
         buf_fini(&b);
     }

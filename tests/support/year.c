@@ -278,13 +278,11 @@ static void decide(struct course *c, int m)
         if ((dropping && p->late == LATE_LAST && !last) ||
             (dropping && p->late == LATE_SKIP && missed)) {
             o->fate = SKIPPED_LATE;
-        } else if (c->queued > 0 ||
+        } else if (c->queued > 0 || c->running == MANY ||
                    (c->running > 0 && (p->busy == BUSY_QUEUE || (missed && p->late == LATE_ALL)))) {
             enqueue(c, o);
         } else if (c->running > 0 && p->busy == BUSY_SKIP) {
             o->fate = SKIPPED_BUSY;
-        } else if (c->running == MANY) {
-            o->fate = SKIPPED_CROWD;
         } else {
             make_at(p, o, m);
             c->running++;
@@ -295,6 +293,8 @@ static void decide(struct course *c, int m)
 /* Those that a worker ends now, and those that have their turn then. */
 static void end_and_go_on(struct course *c, int m)
 {
+    int most = c->p->busy == BUSY_ALLOW && c->p->late != LATE_ALL ? MANY : 1;
+
     for (int i = c->last; i < c->next; i++) {
         struct occurrence *o = &c->f->all[i];
 
@@ -304,14 +304,14 @@ static void end_and_go_on(struct course *c, int m)
     while (c->last < c->next && (c->f->all[c->last].fate != MADE ||
                                  (c->f->all[c->last].made <= m && c->f->all[c->last].end <= m)))
         c->last++;
-    while (c->running == 0 && c->queued > 0) {
+    while (c->running < most && c->queued > 0) {
         struct occurrence *o = &c->f->all[c->first++];
 
         if (o->fate != MADE || o->made <= m)
             continue;
         c->queued--;
         make_at(c->p, o, m);
-        c->running = o->end > m;
+        c->running += o->end > m;
     }
 }
 

@@ -65,7 +65,7 @@ extern const struct plan plans[PLANS];
 
 /* ---- What is to become of each nominal time ---- */
 
-enum fate { MADE, SKIPPED_BUSY, SKIPPED_LATE, SKIPPED_CROWD };
+enum fate { MADE, SKIPPED_BUSY, SKIPPED_LATE, FATES };
 
 struct occurrence {
     int nominal;

@@ -90,19 +90,19 @@ static bool load_due(struct engine *e, struct load_want *ret)
     return true;
 }
 
-/* No job of the class is given out until a setting changes. */
-static bool is_stopped(const struct class *c)
+/* No job of the class is given out until a setting changes, or maintenance ends. */
+static bool is_stopped(const struct engine *e, const struct class *c)
 {
     const struct queue *q = c->queue;
 
     return !q->hidden &&
-           (q->settings->paused || (q->tenant->settings.maintenance && c->number != CLASS_PASSING));
+           (q->settings->paused || (tenant_is_shut(e, q->tenant) && c->number != CLASS_PASSING));
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)
 {
     /* Jobs that cannot be given out have no use for the last of the room. */
-    if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(c))
+    if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(e, c))
         return false;
     if (class_is_shut_out(e, c))
         return false;
@@ -133,7 +133,7 @@ static bool class_owes(const struct engine *e, const struct class *c)
     const struct queue *q = c->queue;
     bool behind = c->number == CLASS_ORDERED && q->first_count == 0;
 
-    if (is_stopped(c) || class_is_shut_out(e, c) || (c->ready_bytes > 0 && !behind))
+    if (is_stopped(e, c) || class_is_shut_out(e, c) || (c->ready_bytes > 0 && !behind))
         return false;
     if (MUTANT(e->o.mutant, FED_NOT_OWED) && !class_is_on_disk(c))
         return false;
@@ -185,7 +185,7 @@ static struct class *hungriest(struct engine *e)
         list_move(&e->place.closed, &c->link);
         if (!is_hungry(e, c))
             continue;
-        if (c->ready_bytes == 0 && !is_stopped(c))
+        if (c->ready_bytes == 0 && !is_stopped(e, c))
             return c;
         best = best ? best : c;
     }

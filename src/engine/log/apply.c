@@ -78,12 +78,8 @@ int apply_revised(struct engine *e, const struct revised_record *r)
     return err;
 }
 
-int apply_lease(struct engine *e, const struct lease_record *r)
+static int lease_job(struct engine *e, struct job *j, const struct lease_record *r)
 {
-    struct job *j = job_find(e, r->seq);
-
-    if (!j)
-        return 0;
     struct trail *t = j->trail ? j->trail : trail_new(e, j);
     if (!t)
         return BELFRY_NOMEM;
@@ -107,6 +103,16 @@ int apply_lease(struct engine *e, const struct lease_record *r)
     trail_recount(e, t);
     job_place(e, j, JOB_LEASED);
     return 0;
+}
+
+int apply_lease(struct engine *e, const struct lease_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    int err = j ? lease_job(e, j, r) : 0;
+
+    if (!err && r->rated.len > 0)
+        rated_take(e, r->rated, r->start_ms);
+    return err;
 }
 
 int apply_extend(struct engine *e, const struct extend_record *r)
@@ -376,10 +382,18 @@ int apply_queue(struct engine *e, const struct queue_record *r)
 
     if (!q)
         return BELFRY_NOMEM;
-    struct rate old = q->settings->rate, new = r->settings.rate;
-    if (queue_settings_set(e, q, &r->settings) < 0)
+    struct rate old = q->settings->rate;
+    size_t before = rated_bytes(&q->rated);
+    if (r->settings.rate.count > 0 && rated_settle(e, &q->rated, &r->settings.rate) < 0)
         return BELFRY_NOMEM;
-    bucket_change(e, &q->bucket, &old, &new);
+    if (queue_settings_set(e, q, &r->settings) < 0) {
+        rated_settle(e, &q->rated, &old);
+        return BELFRY_NOMEM;
+    }
+    rated_settle(e, &q->rated, &q->settings->rate);
+    if (q->rated.log && !e->started)
+        *q->rated.log = r->taken;
+    standing_count(e, q, rated_bytes(&q->rated) - before);
     /* The defaults need no copy: segments with older settings go before this one. */
     queue_noted(e, q, NOTE_SETTINGS, q->settings == &queue_defaults ? 0 : e->segment);
     queue_settle(e, q);
@@ -395,8 +409,13 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
 
     if (!t)
         return BELFRY_NOMEM;
-    bucket_change(e, &t->bucket, &t->settings.rate, &r->settings.rate);
+    if (rated_settle(e, &t->rated, &r->settings.rate) < 0)
+        return BELFRY_NOMEM;
+    if (t->rated.log && !e->started)
+        *t->rated.log = r->taken;
+    t->reopened_ms = tenant_is_shut(e, t) && e->started ? e->now_ms : tenant_reopened_ms(e, t);
     t->settings = r->settings;
+    gate_arm(e, t);
     /* As with queues, the defaults need no copy. */
     t->segment = tenant_settings_equal(&r->settings, &tenant_defaults) ? 0 : e->segment;
     t->quiet_asked_ms = -1;

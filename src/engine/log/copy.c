@@ -151,8 +151,9 @@ static int copy_settings(struct engine *e, struct queue *q)
     size_t start = e->log.out->len;
     uint32_t segment = 0;
 
-    record_put_queue(e->log.out,
-                     &(struct queue_record){ .queue = queue_name(q), .settings = *q->settings });
+    struct queue_record r = { .queue = queue_name(q), .settings = *q->settings };
+    rated_taken(e, &q->rated, &r.settings.rate, &r.taken);
+    record_put_queue(e->log.out, &r);
     int err = copy_settle(e, start, &segment);
     if (!err)
         queue_noted(e, q, NOTE_SETTINGS, segment);
@@ -199,50 +200,54 @@ static int copy_queues(struct engine *e, enum queue_note note, uint32_t segment,
 
 /* ---- Things in lists ---- */
 
-static void put_run(struct buf *out, const void *thing)
+static void put_run(struct engine *e, const void *thing)
 {
     const struct cold_run *r = thing;
     struct buf desc = { 0 };
 
     run_desc_put(&desc, &r->d);
     struct str bytes = buf_view(&desc);
-    record_put_run(out, &bytes);
-    out->failed = out->failed || desc.failed;
+    record_put_run(e->log.out, &bytes);
+    e->log.out->failed = e->log.out->failed || desc.failed;
     buf_fini(&desc);
 }
 
-static void put_grave(struct buf *out, const void *thing)
+static void put_grave(struct engine *e, const void *thing)
 {
     const struct grave *g = thing;
 
-    record_put_grave(out, &(struct grave_record){ g->serial, g->gone_ms, { g->key, g->len } });
+    record_put_grave(e->log.out,
+                     &(struct grave_record){ g->serial, g->gone_ms, { g->key, g->len } });
 }
 
-static void put_tenant(struct buf *out, const void *thing)
+static void put_tenant(struct engine *e, const void *thing)
 {
     const struct tenant *t = thing;
 
-    record_put_tenant(out, &(struct tenant_record){ tenant_name(t), t->settings });
+    struct tenant_record r = { .name = tenant_name(t), .settings = t->settings };
+
+    rated_taken(e, &t->rated, &r.settings.rate, &r.taken);
+    record_put_tenant(e->log.out, &r);
 }
 
-static void put_token(struct buf *out, const void *thing)
+static void put_token(struct engine *e, const void *thing)
 {
     const struct token *t = thing;
 
-    record_put_token(out, &(struct token_record){
-                              .name = token_name(t),
-                              .tenant = token_tenant(t),
-                              .role = t->role,
-                              .created_ms = t->created_ms,
-                              .expires_ms = t->expires_ms,
-                              .hash = { (const char *)t->hash, TOKEN_HASH_BYTES },
-                          });
+    record_put_token(e->log.out, &(struct token_record){
+                                     .name = token_name(t),
+                                     .tenant = token_tenant(t),
+                                     .role = t->role,
+                                     .created_ms = t->created_ms,
+                                     .expires_ms = t->expires_ms,
+                                     .hash = { (const char *)t->hash, TOKEN_HASH_BYTES },
+                                 });
 }
 
 /* Copies the things of a list. Their links and segments are at these offsets; segment 0: no record
  * says anything of the thing. */
 static int copy_list(const struct copying *c, const struct list *head, size_t link_at,
-                     size_t segment_at, void (*put)(struct buf *out, const void *thing))
+                     size_t segment_at, void (*put)(struct engine *e, const void *thing))
 {
     const struct list *node;
     int err = 0;
@@ -254,7 +259,7 @@ static int copy_list(const struct copying *c, const struct list *head, size_t li
 
         if (*segment == 0 || *segment > c->segment)
             continue;
-        put(c->e->log.out, thing);
+        put(c->e, thing);
         err = copy_settle(c->e, start, segment);
         if (err)
             break;

@@ -103,7 +103,10 @@ int emit_put_payload(struct engine *e, struct job_image *image, struct buf *payl
 
 int emit_lease(struct engine *e, const struct lease_record *r)
 {
-    EMIT_EVENT(lease, lease, SEEN_BY_NONE);
+    /* A job that a rate has counted is not shown before its count is durable. */
+    bool counted = r->rated.len > 0 && !MUTANT(e->o.mutant, RATE_AHEAD);
+
+    EMIT_EVENT(lease, lease, counted ? SEEN_BY_ALL : SEEN_BY_NONE);
 }
 
 int emit_back(struct engine *e, const struct back_record *r)

@@ -41,7 +41,7 @@ static void queue_forget(struct engine *e, struct queue *q)
         list_remove(&q->noted[i]);
     tree_remove(&e->place.known.queues, &q->sorted[0]);
     tree_remove(&q->tenant->sorted_queues, &q->sorted[1]);
-    wheel_remove(&q->bucket.timer);
+    rated_fini(e, &q->rated);
     queue_settings_fini(e, q);
     if (MUTANT(e->o.mutant, SUMS_LOST))
         q->tenant->sums.counters.scheduled -= q->counters.scheduled;
@@ -130,9 +130,9 @@ struct queue *queue_obtain(struct engine *e, struct str name)
         pool_free(&e->place.known.pool, q, sizeof(*q) + name.len);
         return NULL;
     }
-    lists_init(&q->turn, &q->lull, &q->bucket.timer.link, &q->noted[NOTE_SETTINGS],
+    lists_init(&q->turn, &q->lull, &q->rated.timer.link, &q->noted[NOTE_SETTINGS],
                &q->noted[NOTE_TALLY]);
-    q->bucket.queue = q;
+    q->rated.queue = q;
     post_init(&q->post);
     q->post.queue = q;
     q->post.made_ms = e->now_ms;

@@ -149,6 +149,24 @@ void post_init(struct post *p);
 /* Asks engine_dispatch to look at a post, if a worker waits there. */
 void post_call(struct engine *e, struct post *p);
 
+/* ---- rated.c: what rates have counted; see rated.c ---- */
+
+/* There is a log if there is a rate. It fails only if the log has to be made. */
+int rated_settle(struct engine *e, struct rated *x, const struct rate *r);
+void rated_fini(struct engine *e, struct rated *x);
+size_t rated_bytes(const struct rated *x);
+/* The queue of this name gave a job, at this moment if the record of it is replayed. */
+void rated_take(const struct engine *e, struct str name, int64_t wall_ms);
+/* What a rate has counted, by the wall clock. */
+void rated_taken(const struct engine *e, const struct rated *x, const struct rate *r,
+                 struct rate_log *ret);
+void rates_begin(struct engine *e); /* at the start, when the clocks are known */
+
+static inline bool queue_is_rated(const struct queue *q)
+{
+    return q->rated.log || q->tenant->rated.log;
+}
+
 /* ---- turn.c: whose turn it is; see turn.c ---- */
 
 /* Looks at the parked queues of a tenant again. */
@@ -167,6 +185,10 @@ bool server_is_full(const struct engine *e); /* it has as many running as it may
 /* The monotonic moment at which slow start lets more jobs run; INT64_MAX: never. */
 int64_t slow_start_wake(const struct engine *e);
 bool tenant_is_shut(const struct engine *e, const struct tenant *t); /* by maintenance */
+/* When its last maintenance ended; 0: it is shut, or was not since the start. */
+int64_t tenant_reopened_ms(const struct engine *e, const struct tenant *t);
+void gate_arm(struct engine *e, struct tenant *t); /* by the settings */
+void gates_fire(struct engine *e, int *budget);
 /* What holds the queue: its jobs that pass all gates, or its others. */
 enum hold queue_hold(const struct engine *e, const struct queue *q, bool passing);
 /* What holds it besides these (bits 1 << enum hold). */
@@ -178,9 +200,7 @@ bool queue_gives(struct engine *e, struct queue *q);
 /* The queue gave a job. `in_turn`: it was its turn among its kind. */
 void queue_took(struct engine *e, struct queue *q, bool in_turn);
 void queue_freed(struct engine *e, struct queue *q); /* a lease ended */
-void buckets_fire(struct engine *e, int *budget);
-void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
-                   const struct rate *r);
+void rates_fire(struct engine *e, int *budget);
 /* How long such a hold keeps back a job that has `ahead` others before it; 0: not at all, or
  * that is not known. A rate may keep back a job though it does not hold the queue yet. */
 int64_t hold_pause_ms(const struct engine *e, const struct queue *q, enum hold h, uint64_t ahead);

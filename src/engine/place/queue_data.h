@@ -11,6 +11,7 @@
 #include "base/wheel.h"
 #include "engine/view.h"
 #include "record/coldkey.h"
+#include "record/ratelog.h"
 
 struct blob;
 
@@ -88,10 +89,10 @@ struct post {
     struct kind *kind;
 };
 
-/* The rest of a rate, of a queue or of a tenant. */
-struct bucket {
-    struct timer timer; /* in WHEEL_BUCKETS, while a queue waits for the bucket */
-    int64_t full;       /* when the bucket is full again: see turn.c */
+/* What the rate of a queue or of a tenant has counted. */
+struct rated {
+    struct timer timer;   /* in WHEEL_RATES, while a queue waits for the rate */
+    struct rate_log *log; /* NULL: there is no rate. By the wall clock until the engine starts */
     struct queue *queue;
     struct tenant *tenant;
 };
@@ -122,8 +123,7 @@ struct gauges {
     int64_t success_ms; /* when a job last completed; 0: never */
 };
 
-/* The figures of a tenant's queues together. Queues that were forgotten are among them, as long as
- * the tenant is known. */
+/* The figures of a tenant's queues together, forgotten ones too, while the tenant is known. */
 struct sums {
     int64_t jobs[JOB_STATE_COUNT]; /* in memory and on disk */
     uint64_t waiters;
@@ -152,7 +152,9 @@ struct tenant {
     struct list queues;         /* by queue.of_tenant */
     struct list parked;         /* by queue.turn */
     struct list parked_pushing; /* pushing queues that wait for a limit of the tenant: see turn.c */
-    struct bucket bucket;
+    struct rated rated;
+    struct timer gate;       /* in WHEEL_GATES */
+    int64_t reopened_ms;     /* when its maintenance was ended last, since the start; 0: never */
     struct tree_node sorted; /* in known.tenants */
     struct tree sorted_queues;
     int64_t pending;
@@ -200,10 +202,9 @@ struct queue {
     struct list lull; /* in place.turns.lulls */
     struct tenant *tenant;
     struct kind *kind;
-    struct kind
-        *serves; /* the kind in whose ring it gives: its own, or that of all queues that push */
+    struct kind *serves; /* it gives in the ring of this: its own, or that of queues that push */
     struct post post;
-    struct bucket bucket;
+    struct rated rated;
     int64_t credit; /* jobs that it may still give before the next queue has its turn */
     struct class *classes[CLASSES]; /* NULL: no job has needed it */
     /* Ready firsts of its lanes, by rank: [0] gates hold them, [1] they pass. Retries own their

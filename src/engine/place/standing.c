@@ -35,7 +35,7 @@ uint64_t queue_bytes(const struct queue *q)
 {
     size_t bytes = pool_size(sizeof(*q) + queue_name(q).len) +
                    pool_size(sizeof(struct kind) + queue_name(q).len) +
-                   queue_settings_bytes(q->settings);
+                   queue_settings_bytes(q->settings) + rated_bytes(&q->rated);
 
     for (int i = 0; i < CLASSES; i++)
         bytes += q->classes[i] ? pool_size(sizeof(struct class)) : 0;

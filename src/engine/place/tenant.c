@@ -22,8 +22,8 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
         return NULL;
     *t = (struct tenant){ .settings = tenant_defaults, .sorted_queues.seed = e->o.seed };
     lists_init(&t->queues, &t->parked, &t->parked_pushing, &t->laden, &t->greedy,
-               &t->bucket.timer.link, &t->telling.jobs, &t->telling.link);
-    t->bucket.tenant = t;
+               &t->rated.timer.link, &t->gate.link, &t->telling.jobs, &t->telling.link);
+    t->rated.tenant = t;
     t->quiet_asked_ms = t->quiet_until_ms = -1;
     named_add(&e->place.tenants, &t->by_name, t->text, name);
     list_append(&e->place.tenant_list, &t->link);
@@ -44,7 +44,8 @@ void tenant_settle(struct engine *e, struct tenant *t)
     leased_leave(e, t);
     list_remove(&t->greedy);
     list_remove(&t->telling.link);
-    wheel_remove(&t->bucket.timer);
+    rated_fini(e, &t->rated);
+    wheel_remove(&t->gate);
     gauges_free(e, &t->sums.gauges);
     pool_free(&e->place.known.pool, t, sizeof(*t) + t->by_name.name.len);
     e->place.tenant_total--;

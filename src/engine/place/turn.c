@@ -25,81 +25,42 @@
 #include "engine/place/budget.h"
 #include "engine/place/pushing.h"
 
-/* ---- Rates: a bucket that fills evenly and holds what one period allows ---- */
+/* ---- Rates ---- */
 
-/* Moments are milliseconds of the monotonic clock times the rate's count: so they are exact. */
-
-#define BUCKET_AHEAD_MAX (UINT64_C(1) << 32) /* so that moments do not overflow */
-
-/* The millisecond in which the bucket has one at `full`; 0: it has. */
-static int64_t bucket_moment(const struct engine *e, int64_t full, const struct rate *r)
+/* The millisecond in which the rate has room for a job that has `ahead` others before it; 0: now.
+ */
+static int64_t rated_wait_behind(const struct engine *e, const struct rated *x,
+                                 const struct rate *r, uint64_t ahead)
 {
-    int64_t one = full - (r->count - 1) * r->per_ms;
-
-    if (r->count == 0 || one <= e->mono_ms * r->count || MUTANT(e->o.mutant, RATE_IGNORED))
-        return 0;
-    return (one + r->count - 1) / r->count;
+    return MUTANT(e->o.mutant, RATE_IGNORED) ? 0 : rate_moment_behind(x->log, r, e->mono_ms, ahead);
 }
 
-static int64_t bucket_wait(const struct engine *e, const struct bucket *b, const struct rate *r)
+static int64_t rated_wait(const struct engine *e, const struct rated *x, const struct rate *r)
 {
-    return bucket_moment(e, b->full, r);
+    return rated_wait_behind(e, x, r, 0);
 }
 
-/* The moment at which the bucket has one for a job that has `ahead` others before it. */
-static int64_t bucket_wait_behind(const struct engine *e, const struct bucket *b,
-                                  const struct rate *r, uint64_t ahead)
-{
-    int64_t now = e->mono_ms * r->count;
-
-    if (r->count == 0)
-        return 0;
-    if (ahead > BUCKET_AHEAD_MAX)
-        ahead = BUCKET_AHEAD_MAX;
-    return bucket_moment(e, (b->full > now ? b->full : now) + (int64_t)ahead * r->per_ms, r);
-}
-
-static void bucket_take(const struct engine *e, struct bucket *b, const struct rate *r)
-{
-    int64_t now = e->mono_ms * r->count;
-
-    if (r->count > 0)
-        b->full = (b->full > now ? b->full : now) + r->per_ms;
-}
-
-/* Under another rate it is full after that one's period at the latest. */
-void bucket_change(const struct engine *e, struct bucket *b, const struct rate *old,
-                   const struct rate *r)
-{
-    int64_t full_ms = old->count ? (b->full + old->count - 1) / old->count : 0;
-    int64_t latest_ms = e->mono_ms + r->per_ms;
-
-    if (old->count == r->count && old->per_ms == r->per_ms)
-        return;
-    b->full = (full_ms < latest_ms ? full_ms : latest_ms) * r->count;
-}
-
-/* The queue is called again when the bucket has something. */
-static void bucket_arm(struct engine *e, struct bucket *b, int64_t at_ms)
+/* The queue is called again when the rate has room. */
+static void rated_arm(struct engine *e, struct rated *x, int64_t at_ms)
 {
     assert(at_ms > e->mono_ms);
-    wheel_remove(&b->timer);
-    b->timer.at_ms = at_ms;
-    wheel_add(&e->wheels[WHEEL_BUCKETS], &b->timer);
+    wheel_remove(&x->timer);
+    x->timer.at_ms = at_ms;
+    wheel_add(&e->wheels[WHEEL_RATES], &x->timer);
 }
 
-void buckets_fire(struct engine *e, int *budget)
+void rates_fire(struct engine *e, int *budget)
 {
     struct timer *t;
 
-    for (; *budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_BUCKETS], e->mono_ms)); --*budget) {
-        struct bucket *b = container_of(t, struct bucket, timer);
+    for (; *budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_RATES], e->mono_ms)); --*budget) {
+        struct rated *x = container_of(t, struct rated, timer);
 
         list_init(&t->link);
-        if (b->queue)
-            queue_offer(e, b->queue);
+        if (x->queue)
+            queue_offer(e, x->queue);
         else
-            tenant_unpark(e, b->tenant);
+            tenant_unpark(e, x->tenant);
     }
 }
 
@@ -165,7 +126,35 @@ const char *hold_text(enum hold h)
 
 bool tenant_is_shut(const struct engine *e, const struct tenant *t)
 {
-    return t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED);
+    int64_t until_ms = t->settings.maintenance_until_ms;
+
+    return t->settings.maintenance && !MUTANT(e->o.mutant, MAINTENANCE_IGNORED) &&
+           (until_ms == 0 || e->now_ms < until_ms || MUTANT(e->o.mutant, UNTIL_IGNORED));
+}
+
+int64_t tenant_reopened_ms(const struct engine *e, const struct tenant *t)
+{
+    if (tenant_is_shut(e, t))
+        return 0;
+    return t->settings.maintenance ? t->settings.maintenance_until_ms : t->reopened_ms;
+}
+
+void gate_arm(struct engine *e, struct tenant *t)
+{
+    wheel_remove(&t->gate);
+    t->gate.at_ms = t->settings.maintenance_until_ms;
+    if (t->settings.maintenance && t->gate.at_ms > 0)
+        wheel_add(&e->wheels[WHEEL_GATES], &t->gate);
+}
+
+void gates_fire(struct engine *e, int *budget)
+{
+    struct timer *x;
+
+    for (; *budget > 0 && (x = wheel_pop(&e->wheels[WHEEL_GATES], e->now_ms)); --*budget) {
+        list_init(&x->link);
+        tenant_unpark(e, container_of(x, struct tenant, gate));
+    }
 }
 
 static bool queue_runs_enough(const struct engine *e, const struct queue *q)
@@ -191,8 +180,8 @@ static inline enum hold hold_beyond(const struct engine *e, const struct queue *
     HOLDS_IF(HOLD_TENANT_RUNNING, t->settings.max_running > 0 &&
                                       !MUTANT(e->o.mutant, LIMIT_IGNORED) &&
                                       t->running >= (uint64_t)t->settings.max_running)
-    HOLDS_IF(HOLD_QUEUE_RATE, bucket_wait(e, &q->bucket, &q->settings->rate) > 0)
-    HOLDS_IF(HOLD_TENANT_RATE, bucket_wait(e, &t->bucket, &t->settings.rate) > 0)
+    HOLDS_IF(HOLD_QUEUE_RATE, rated_wait(e, &q->rated, &q->settings->rate) > 0)
+    HOLDS_IF(HOLD_TENANT_RATE, rated_wait(e, &t->rated, &t->settings.rate) > 0)
     HOLDS_IF(HOLD_SERVER_RUNNING, runs_enough(e) && e->o.max_running > 0 &&
                                       e->place.states[JOB_LEASED] >= e->o.max_running)
     HOLDS_IF(HOLD_SLOW_START, !(passed >> HOLD_SERVER_RUNNING & 1) && runs_enough(e))
@@ -219,12 +208,14 @@ enum hold queue_hold_beyond(const struct engine *e, const struct queue *q, bool 
 
 int64_t hold_pause_ms(const struct engine *e, const struct queue *q, enum hold h, uint64_t ahead)
 {
-    int64_t until = 0;
+    int64_t until = 0, open_ms = q->tenant->settings.maintenance_until_ms;
 
-    if (h == HOLD_QUEUE_RATE)
-        until = bucket_wait_behind(e, &q->bucket, &q->settings->rate, ahead);
+    if (h == HOLD_MAINTENANCE && open_ms > 0)
+        until = e->mono_ms + (open_ms - e->now_ms);
+    else if (h == HOLD_QUEUE_RATE)
+        until = rated_wait_behind(e, &q->rated, &q->settings->rate, ahead);
     else if (h == HOLD_TENANT_RATE)
-        until = bucket_wait_behind(e, &q->tenant->bucket, &q->tenant->settings.rate, ahead);
+        until = rated_wait_behind(e, &q->tenant->rated, &q->tenant->settings.rate, ahead);
     else if (h == HOLD_SLOW_START && slow_start_wake(e) != INT64_MAX)
         until = slow_start_wake(e);
     else if (h == HOLD_ENDPOINT && (until = queue_endpoint_until(e, q)) <= e->mono_ms)
@@ -291,15 +282,17 @@ bool queue_gives(struct engine *e, struct queue *q)
     } else if (gives_to_pushes(q)) {
         unpark_pushing(e, q->tenant);
     }
+    if (hold == HOLD_MAINTENANCE && list_empty(&q->tenant->gate.link))
+        gate_arm(e, q->tenant); /* its timer may have fired before the clock was set back */
     if (hold == HOLD_TENANT_LEASED || hold == HOLD_TENANT_MAX_LEASED)
         leased_wait(e, q->tenant);
     if (hold == HOLD_ENDPOINT)
         queue_wait_for_endpoint(e, q);
     if (hold == HOLD_QUEUE_RATE)
-        bucket_arm(e, &q->bucket, bucket_wait(e, &q->bucket, &q->settings->rate));
+        rated_arm(e, &q->rated, rated_wait(e, &q->rated, &q->settings->rate));
     if (hold == HOLD_TENANT_RATE)
-        bucket_arm(e, &q->tenant->bucket,
-                   bucket_wait(e, &q->tenant->bucket, &q->tenant->settings.rate));
+        rated_arm(e, &q->tenant->rated,
+                  rated_wait(e, &q->tenant->rated, &q->tenant->settings.rate));
     return false;
 }
 
@@ -365,8 +358,6 @@ struct queue *kind_next(struct engine *e, struct kind *k)
 
 void queue_took(struct engine *e, struct queue *q, bool in_turn)
 {
-    bucket_take(e, &q->bucket, &q->settings->rate);
-    bucket_take(e, &q->tenant->bucket, &q->tenant->settings.rate);
     if (!in_turn || --q->credit > 0 || list_empty(&q->turn) || MUTANT(e->o.mutant, TURN_STUCK))
         return;
     q->credit = q->tenant->settings.weight;

@@ -36,10 +36,16 @@ bool recurrence_read(const struct engine *e, const struct job *j, struct recurre
     return recurrence_decode(job_payload(j), e->o.partition, ret);
 }
 
+/* How many may be under way together. With CATCHUP all, missed times go one after another. */
+static size_t open_most(const struct recurrence *r)
+{
+    return r->overlap == OVERLAP_ALLOW && r->catchup != CATCHUP_ALL ? LEDGER_MAX : 1;
+}
+
 /* The first of those that wait for their turn is to be made. */
 static bool turn_has_come(const struct recurrence *r)
 {
-    return r->queued > 0 && !r->paused && ledger_open(r) == 0;
+    return r->queued > 0 && !r->paused && ledger_open(r) < open_most(r);
 }
 
 /* When it is to be looked at next; 0: now, whatever the clock says. */
@@ -275,8 +281,8 @@ static int decide_time(struct engine *e, const struct job *j, struct recurrence 
         r->gap = r->queued > 0;
         return 0;
     }
-    /* Behind one that waits for its turn all do. */
-    if (r->queued > 0 ||
+    /* Behind one that waits for its turn all do. The ledger has room for LEDGER_MAX under way. */
+    if (r->queued > 0 || open == LEDGER_MAX ||
         (open > 0 && (r->overlap == OVERLAP_QUEUE || (missed && r->catchup == CATCHUP_ALL)))) {
         ledger_enqueue(r, nominal);
         return 0;

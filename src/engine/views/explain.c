@@ -249,21 +249,31 @@ static void explain_ready(const struct engine *e, const struct job *j, struct ex
     explain_rates(e, j, told, a.least, e->now_ms, x);
 }
 
+/* The holds (bits) of HOLDS_LATER that do not end before that moment. */
+static unsigned holds_later(const struct engine *e, const struct queue *q, int64_t when_ms)
+{
+    int64_t endpoint_ms = e->now_ms + hold_pause_ms(e, q, HOLD_ENDPOINT, 0);
+    int64_t open_ms = q->tenant->settings.maintenance_until_ms;
+    unsigned holds = HOLDS_LATER;
+
+    if (endpoint_ms <= when_ms)
+        holds &= ~(1u << HOLD_ENDPOINT);
+    if (open_ms > 0 && open_ms <= when_ms)
+        holds &= ~(1u << HOLD_MAINTENANCE);
+    return holds;
+}
+
 /* Facts that hold a job when its moment has come. */
 static void explain_later(const struct engine *e, const struct job *j, int64_t when_ms,
                           struct explanation *x)
 {
-    int64_t quiet = job_quiet_at(e, j, when_ms), endpoint = 0;
-    unsigned holds = HOLDS_LATER;
+    int64_t quiet = job_quiet_at(e, j, when_ms);
     struct ahead a;
 
     if (MUTANT(e->o.mutant, EXPLAIN_HALF))
         return;
-    endpoint = e->now_ms + hold_pause_ms(e, j->queue, HOLD_ENDPOINT, 0);
-    if (endpoint <= when_ms)
-        holds &= ~(1u << HOLD_ENDPOINT);
     explain_lane(e, j, when_ms, x);
-    explain_holds(e, j, holds, 0, x);
+    explain_holds(e, j, holds_later(e, j->queue, when_ms), 0, x);
     if (quiet >= 0) {
         explain_as(x, REASON_QUIET_HOURS, quiet,
                    "its tenant has quiet hours then: it is put off to their end");

@@ -111,7 +111,11 @@ static void tenant_view_of(const struct engine *e, struct tenant *t, struct tena
         .used_queues = t->uses[QUEUE_USED],
         .recurrences = tenant_recurrences(e, tenant_name(t)),
         .quiet_until_ms = tenant_quiet_until(e, t),
+        .shut = tenant_is_shut(e, t),
+        .shut_until_ms = -1,
     };
+    if (ret->shut && t->settings.maintenance_until_ms > 0)
+        ret->shut_until_ms = t->settings.maintenance_until_ms;
 }
 
 int engine_tenant_get(const struct engine *e, struct str name, struct tenant_view *ret)

@@ -69,7 +69,11 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
         .late_ms = e->now_ms - j->timer.at_ms,
         .attempt = j->attempt + (j->attempt < ATTEMPT_MAX ? 1u : 0u),
         .worker = t->worker,
+        .rated = queue_is_rated(j->queue) ? queue_name(j->queue) : (struct str){ 0 },
     };
+    /* Maintenance deferred the job if it was ready before that ended. */
+    bool deferred = !j->passing && j->timer.at_ms < tenant_reopened_ms(e, j->queue->tenant) &&
+                    !MUTANT(e->o.mutant, MAINTENANCE_UNCOUNTED);
     r.until_ms = e->now_ms + r.lease_ms;
     r.token = new_token(e);
     assert(r.until_ms >= r.start_ms);
@@ -77,6 +81,7 @@ static int lease_one(struct engine *e, struct job *j, const struct taker *t)
     if (!err) {
         count_lateness(e, j->queue, r.late_ms);
         COUNT(e, j->queue, picked);
+        COUNT_N(e, j->queue, deferred, deferred);
     }
     return err;
 }

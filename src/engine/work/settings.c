@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of tenants and queues. */
+#include <inttypes.h>
+
 #include "engine/log/log.h"
 #include "engine/place/detail.h"
 #include "engine/place/queue.h"
@@ -7,14 +9,25 @@
 #include "engine/work/work.h"
 #include "record/backoff.h"
 #include "record/name.h"
+#include "record/ratelog.h"
 #include "record/record.h"
 
 static int check_rate(struct engine *e, const struct rate *r)
 {
-    if (r->count == 0 ||
-        (r->count > 0 && r->count <= RATE_COUNT_MAX && r->per_ms > 0 && r->per_ms <= RATE_PER_MAX))
-        return 0;
-    return engine_error(e, BELFRY_INVALID, "rate: expected up to %d in 1ms to 1d", RATE_COUNT_MAX);
+    if (r->count != 0 &&
+        (r->count < 0 || r->count > RATE_COUNT_MAX || r->per_ms < 1 || r->per_ms > RATE_PER_MAX))
+        return engine_error(e, BELFRY_INVALID, "rate: expected up to %d in 1ms to 1d",
+                            RATE_COUNT_MAX);
+    if (r->burst != 0 && r->count == 0)
+        return engine_error(e, BELFRY_INVALID, "burst: there is no rate");
+    if (r->burst < 0 || (r->burst > 0 && r->count % r->burst != 0))
+        return engine_error(e, BELFRY_INVALID,
+                            "burst: expected a number that divides the rate's %" PRId64, r->count);
+    if (!rate_burst_is_valid(r))
+        return engine_error(e, BELFRY_INVALID,
+                            "burst: expected %" PRId64 " or more, as the rate allows in 1ms",
+                            (r->count + r->per_ms - 1) / r->per_ms);
+    return 0;
 }
 
 /* Settings that change nothing have no record, so that the audit log has no entry of them. */
@@ -37,6 +50,10 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
     TENANT_FIELDS(SET)
 #undef SET
+    if (!(fields & 1u << TENANT_BURST) && fields & 1u << TENANT_RATE)
+        r.settings.rate.burst = 0;
+    if (!(fields & 1u << TENANT_UNTIL) && fields & 1u << TENANT_MAINTENANCE)
+        r.settings.maintenance_until_ms = 0;
     if (r.settings.weight < 1 || r.settings.weight > WEIGHT_MAX)
         return engine_error(e, BELFRY_INVALID, "weight: expected 1 to %d", WEIGHT_MAX);
     if (r.settings.max_pending < 0 || r.settings.max_running < 0)
@@ -50,9 +67,13 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
                             "max_bytes, max_streams, max_leased: expected 0 or more");
     if (r.settings.spread_ms < 0 || r.settings.spread_ms > SPREAD_MAX_MS)
         return engine_error(e, BELFRY_INVALID, "spread: expected 0ms to 1d");
+    if (r.settings.maintenance_until_ms != 0 && !r.settings.maintenance)
+        return engine_error(e, BELFRY_INVALID, "until: the tenant is not in maintenance");
     err = check_rate(e, &r.settings.rate);
     if (err || (t && is_as_before(e, tenant_settings_equal(&t->settings, &r.settings))))
         return err;
+    if (t)
+        rated_taken(e, &t->rated, &t->settings.rate, &r.taken);
     return emit_tenant(e, &r);
 }
 
@@ -76,6 +97,8 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
         memcpy(&r.settings.member, &s->member, sizeof(s->member));
     QUEUE_FIELDS(SET)
 #undef SET
+    if (!(fields & 1u << QUEUE_BURST) && fields & 1u << QUEUE_RATE)
+        r.settings.rate.burst = 0;
     if (r.settings.max_running < 0)
         return engine_error(e, BELFRY_INVALID, "max_running: expected 0 or more");
     err = check_rate(e, &r.settings.rate);
@@ -85,6 +108,8 @@ int engine_queue_set(struct engine *e, struct str name, const struct queue_setti
         err = tenant_refuses_queue(e, q, name);
     if (err || (q && is_as_before(e, queue_settings_equal(q->settings, &r.settings))))
         return err;
+    if (q)
+        rated_taken(e, &q->rated, &q->settings->rate, &r.taken);
     return emit_queue(e, &r);
 }
 

@@ -13,7 +13,9 @@ enum fact {
     KEYED, /* another job runs that has its ordering key */
     PAUSED,
     MAINTENANCE,
-    QUIET, /* now, and in an hour */
+    SHUT_LONG,    /* maintenance that ends in four hours */
+    SHUT_BRIEFLY, /* likewise, in half an hour */
+    QUIET,        /* now, and in an hour */
     FULL_QUEUE,
     FULL_TENANT,
     RATED_QUEUE, /* one in two hours */
@@ -26,9 +28,10 @@ enum fact {
 
 #define BIT(fact)  (1u << (fact))
 #define MOMENTS    (BIT(LATER) | BIT(BACKOFF) | BIT(DEFERRED))
+#define SHUT       (BIT(MAINTENANCE) | BIT(SHUT_LONG) | BIT(SHUT_BRIEFLY))
 #define HELD       (BIT(FULL_QUEUE) | BIT(FULL_TENANT) | BIT(LADEN))
 #define RATES      (BIT(RATED_QUEUE) | BIT(RATED_TENANT))
-#define RATE       ((struct rate){ 1, 2 * HOUR })
+#define RATE       ((struct rate){ 1, 2 * HOUR, 0 })
 #define HAS(fact)  (c->facts >> (fact)&1)
 #define DISK_FRONT 1500 /* ready jobs before one that is to be on disk */
 
@@ -41,13 +44,14 @@ struct example {
     int64_t at_ms;    /* its moment, if it is not ready */
     int64_t quiet_ms; /* the end of quiet hours */
     int64_t rate_ms;  /* when the rate was used up */
+    int64_t open_ms;  /* the end of maintenance; 0: it has none */
 };
 
 static bool can_be(unsigned facts)
 {
-    unsigned moments = facts & MOMENTS;
+    unsigned moments = facts & MOMENTS, shut = facts & SHUT;
 
-    if (moments & (moments - 1)) /* there is one moment */
+    if (moments & (moments - 1) || shut & (shut - 1)) /* there is one of each */
         return false;
     if (facts & BIT(DEFERRED) && facts & BIT(QUIET))
         return false; /* they are the same quiet hours */
@@ -112,6 +116,15 @@ static void begin_others(struct example *c)
         set_tenant(1u << TENANT_MAX_LEASED, (struct tenant_settings){ .max_leased = 1 });
 }
 
+static void be_shut(struct example *c)
+{
+    struct tenant_settings s = { .maintenance = true };
+
+    if (!HAS(MAINTENANCE))
+        s.maintenance_until_ms = c->open_ms = wall + (HAS(SHUT_LONG) ? 4 * HOUR : HOUR / 2);
+    set_tenant(1u << TENANT_MAINTENANCE | 1u << TENANT_UNTIL, s);
+}
+
 static void begin(struct example *c)
 {
     struct job_spec first = spec_of("a@q", 0), other = spec_of("a@p", 24 * HOUR);
@@ -122,8 +135,8 @@ static void begin(struct example *c)
     begin_others(c);
     if (HAS(PAUSED))
         set_queue(QUEUE_PAUSED, (struct queue_settings){ .paused = true });
-    if (HAS(MAINTENANCE))
-        set_tenant(1u << TENANT_MAINTENANCE, (struct tenant_settings){ .maintenance = true });
+    if (c->facts & SHUT)
+        be_shut(c);
     if (HAS(QUIET))
         c->quiet_ms = be_quiet(3 * HOUR);
     if (HAS(BEHIND))
@@ -157,10 +170,12 @@ static void expect(struct expected *x, bool holds, enum reason r, int64_t until_
     x->causes[x->n++].until_ms = until_ms;
 }
 
-static void expect_gates(const struct example *c, struct expected *x)
+/* Those that hold the job at that moment. */
+static void expect_gates(const struct example *c, int64_t when_ms, struct expected *x)
 {
     expect(x, HAS(PAUSED), REASON_PAUSED, -1);
     expect(x, HAS(MAINTENANCE), REASON_MAINTENANCE, -1);
+    expect(x, c->open_ms > when_ms, REASON_MAINTENANCE, c->open_ms);
 }
 
 static void expect_rates(const struct example *c, int64_t when_ms, struct expected *x)
@@ -176,7 +191,7 @@ static void expect_ready(const struct example *c, struct expected *x)
     bool asked = HAS(ASKED) && c->place != RESTARTED;
 
     expect(x, HAS(KEYED), REASON_ORDERING_KEY, -1);
-    expect_gates(c, x);
+    expect_gates(c, wall, x);
     expect(x, HAS(QUIET), REASON_QUIET_HOURS, c->quiet_ms);
     expect(x, HAS(FULL_QUEUE), REASON_RUNNING_LIMIT, -1);
     expect(x, HAS(FULL_TENANT), REASON_RUNNING_LIMIT, -1);
@@ -194,7 +209,7 @@ static void expect_later(const struct example *c, struct expected *x)
            : HAS(DEFERRED) ? REASON_QUIET_HOURS
                            : REASON_SCHEDULED,
            c->at_ms);
-    expect_gates(c, x);
+    expect_gates(c, c->at_ms, x);
     expect(x, HAS(QUIET), REASON_QUIET_HOURS, c->quiet_ms);
     expect_rates(c, HAS(QUIET) ? c->quiet_ms : c->at_ms, x);
 }
@@ -203,7 +218,7 @@ static void expect_waiting(const struct example *c, struct expected *x)
 {
     expect(x, true, REASON_PARENT, -1);
     expect(x, HAS(LATER), REASON_SCHEDULED, c->at_ms);
-    expect_gates(c, x);
+    expect_gates(c, wall, x);
 }
 
 /* The moment follows from the causes. */
@@ -223,10 +238,10 @@ static int64_t expect_moment(const struct explanation *x)
     return at_ms;
 }
 
-/* Rates begin anew with a start, and those of a job on disk count all that are before it. */
+/* The rates of a job on disk count all that are before it. */
 static bool is_vague(const struct example *c, enum reason r)
 {
-    return r == REASON_RATE_LIMIT && c->place != IN_MEMORY;
+    return r == REASON_RATE_LIMIT && c->place == ON_DISK;
 }
 
 static size_t without_vague(const struct example *c, struct explanation *x)

@@ -98,29 +98,54 @@ static void a_job_that_was_moved_is_not_tried_again(void **state)
     assert_says(&x, "was given back");
 }
 
+static void assert_rate_holds(struct job_id id, int64_t until_ms, int64_t ahead)
+{
+    struct explanation x = explain(id);
+
+    assert_int_equal(x.reason, REASON_RATE_LIMIT);
+    assert_int_equal(x.until_ms, until_ms);
+    assert_int_equal(x.at_ms, until_ms);
+    assert_int_equal(x.ahead, ahead);
+}
+
 static void each_job_behind_a_rate_has_a_time_of_its_own(void **state)
+{
+    struct job_id ids[7];
+
+    (void)state;
+    set_queue(QUEUE_RATE, (struct queue_settings){ .rate = { 2, 2 * HOUR, 0 } });
+    for (int i = 0; i < 7; i++)
+        ids[i] = ready();
+    assert_int_equal(explain(ids[1]).cause_count, 2); /* no worker, and others before it */
+    for (int i = 2; i < 7; i++) {
+        assert_int_equal(explain(ids[i]).causes[2].reason, REASON_RATE_LIMIT);
+        assert_int_equal(explain(ids[i]).causes[2].until_ms, wall + i / 2 * 2 * HOUR);
+    }
+    take("a@q");
+    pass(HOUR);
+    assert_int_equal(explain(ids[1]).cause_count, 1); /* it is the next */
+    assert_int_equal(explain(ids[2]).causes[2].until_ms, wall + HOUR);
+    take("a@q");
+    for (int i = 2; i < 7; i++) { /* the first was taken an hour ago */
+        assert_rate_holds(ids[i], wall + (i - 1) * HOUR, i - 2);
+        assert_true(i == 2 ? explain(ids[i]).first.seq == 0
+                           : explain(ids[i]).first.seq == ids[2].seq);
+    }
+}
+
+static void jobs_behind_a_rate_go_in_its_bursts(void **state)
 {
     struct job_id ids[5];
 
     (void)state;
-    set_queue(QUEUE_RATE, (struct queue_settings){ .rate = { 2, 2 * HOUR } });
+    set_queue(QUEUE_RATE, (struct queue_settings){ .rate = { 4, 4 * HOUR, 0 } });
+    set_queue(QUEUE_BURST, (struct queue_settings){ .rate = { 0, 0, 2 } });
     for (int i = 0; i < 5; i++)
         ids[i] = ready();
-    assert_int_equal(explain(ids[1]).cause_count, 2); /* no worker, and others before it */
-    assert_int_equal(explain(ids[2]).causes[2].reason, REASON_RATE_LIMIT);
-    assert_int_equal(explain(ids[2]).causes[2].until_ms, wall + HOUR);
-    assert_int_equal(explain(ids[4]).causes[2].until_ms, wall + 3 * HOUR);
     take("a@q");
     take("a@q");
-    for (int i = 2; i < 5; i++) {
-        struct explanation x = explain(ids[i]);
-
-        assert_int_equal(x.reason, REASON_RATE_LIMIT);
-        assert_int_equal(x.until_ms, wall + (i - 1) * HOUR);
-        assert_int_equal(x.at_ms, x.until_ms);
-        assert_int_equal(x.ahead, i - 2);
-        assert_true(i == 2 ? x.first.seq == 0 : x.first.seq == ids[2].seq);
-    }
+    for (int i = 2; i < 5; i++)
+        assert_rate_holds(ids[i], wall + i / 2 * 2 * HOUR, i - 2);
 }
 
 /* A job of lower rank goes first, though it came later. */
@@ -318,6 +343,7 @@ int main(void)
         TEST(a_worker_that_waited_has_asked_until_it_went),
         TEST(a_job_that_was_moved_is_not_tried_again),
         TEST(each_job_behind_a_rate_has_a_time_of_its_own),
+        TEST(jobs_behind_a_rate_go_in_its_bursts),
         TEST(those_ahead_are_counted_by_rank),
         TEST(cancelled_says_which_parent_or_that_a_request_did_it),
         TEST(words_of_a_worker_name_no_parent),
