@@ -89,7 +89,8 @@ struct cold_answer {
     struct census *census; /* WANT_CENSUS; the request may take it */
 };
 
-/* A number that changes whenever jobs go from memory to disk. */
+/* A number that changes whenever jobs go from memory to disk, or a run of history is dropped. A
+ * lookup that began with another number may be out of date. */
 uint64_t engine_moves(const struct engine *e);
 /* A number that changes whenever runs do. */
 uint64_t engine_run_changes(const struct engine *e);

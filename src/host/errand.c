@@ -39,7 +39,8 @@ static void on_run(uv_work_t *work)
 
 /* ---- Waiting ---- */
 
-/* Waits behind the first errand of its group, if there is one. Such leaders take turns. */
+/* The errand waits behind the leader of its group, which came first. Without a leader, the errand
+ * becomes the leader. The leaders of all groups take turns. */
 static void wait_turn(struct errand *e)
 {
     struct list *waiting = &e->host->errands[e->class].waiting, *at = waiting;

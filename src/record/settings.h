@@ -105,7 +105,8 @@ bool queue_settings_are_usual(const struct queue_settings *s);
     X(QUIET, TEXT, quiet)      \
     X(TZ, TEXT, tz)            \
     X(SPREAD, MOMENT, spread_ms)
-/* A record may end before any of these; then the default holds. */
+/* A record of an older version may end before any of these; then the default holds. The list is
+ * closed: the counts of the rate stand behind it, so a later setting goes behind those. */
 #define TENANT_LIMIT_FIELDS(X)                 \
     X(MAX_QUEUES, LIMIT, max_queues)           \
     X(MAX_RECURRENCES, LIMIT, max_recurrences) \

@@ -60,7 +60,8 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number);
 /* The families that have jobs, in the order of walks. Most jobs go through them in this order. */
 extern const char walk_families[WALK_FAMILIES];
 
-/* The number of a walk that begins. Jobs that came from disk before have another number. */
+/* Begins a walk, and returns its number. Jobs that came from disk before have another number in
+ * `loaded`, so the walk can tell them from jobs that come later. */
 uint32_t walk_begin(struct engine *e);
 /* The number of the newest run: entries of later runs were fed later. */
 uint32_t walk_newest(const struct engine *e);

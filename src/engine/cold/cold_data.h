@@ -8,7 +8,8 @@
 #include "base/table.h"
 #include "engine/cold.h"
 
-/* A key in a run whose entry no longer counts, until the grave is in a run, too. */
+/* A grave says that the entry of its key in a run no longer counts. It stays in memory until a run
+ * has the grave, too. */
 struct grave {
     struct table_node node;
     uint64_t hash; /* of its key; see table_entry_hash */

@@ -101,7 +101,7 @@ static bool is_stopped(const struct engine *e, const struct class *c)
 
 static bool is_hungry(const struct engine *e, const struct class *c)
 {
-    /* Jobs that cannot be given out have no use for the last of the room. */
+    /* Without room, a class that gives out nothing needs no more jobs than it has in memory. */
     if (hot_room(e) == 0 && c->hot_bytes > 0 && is_stopped(e, c))
         return false;
     if (class_is_shut_out(e, c))
@@ -122,7 +122,8 @@ static bool is_hungry(const struct engine *e, const struct class *c)
     /* Jobs that were loaded before the clock was set back must not keep out due ones. */
     if (c->ready_bytes == 0 && c->from.at_ms <= e->now_ms)
         return true;
-    /* Jobs that become due are loaded, though the class has its share of later ones. */
+    /* The first job on disk is due soon. It is loaded although later jobs fill the share of the
+     * class, unless many hot jobs have come from disk. */
     return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
 }
 

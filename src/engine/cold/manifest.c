@@ -66,8 +66,8 @@ void manifest_drop(struct engine *e, uint32_t file)
         return;
     r->gone = true;
     e->cold.run_changes++;
-    /* A request that looked before must not find uncounted jobs, nor think that they are in this
-     * run. */
+    /* A lookup under way may have found jobs in this run. They may be uncounted by now, or stand
+     * in another run. The new number makes the request look again. */
     if (family_is_history(r->d.family))
         e->cold.moves++;
     list_move(&e->cold.gone, &r->link);

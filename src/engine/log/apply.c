@@ -39,8 +39,9 @@ static int put_image(struct engine *e, const struct job_image *r, uint32_t segme
         return err;
     }
     if (old) {
-        /* A LIST that is under way knows the job by `loaded`. A job that went back to disk is no
-         * longer missed; otherwise two bulks that move equal jobs would never end. */
+        /* A walk under way knows the job by `loaded`, so the new image keeps it. The new image does
+         * not keep `again`: the walk need not come back for a job that a request has changed.
+         * Otherwise two bulks that move the same jobs to and fro would keep each other going. */
         j->loaded = old->loaded;
         job_leave(e, old);
     }

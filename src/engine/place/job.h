@@ -20,7 +20,8 @@ void jobs_near(const struct engine *e, const uint64_t *seqs, size_t n);
 /* The job of an id, which must match in full. */
 struct job *job_of(const struct engine *e, struct job_id id);
 
-/* The job is in the batch that was fed: it counts on disk, and its memory is waste. */
+/* Whether the memory of a job is waste. The batch that has the job was fed, so the job counts on
+ * disk. */
 static inline bool job_is_waste(const struct engine *e, const struct job *j)
 {
     return j->fed && e->place.batch.fed;

@@ -55,7 +55,8 @@ unsigned class_index_of(const struct job *j);
 /* The class of a job that has not ended. */
 struct class *class_of(const struct job *j);
 unsigned class_number_of(const struct job *j);
-/* The index of the class of this number, or of this slot; CLASSES if there is none. */
+/* The index in queue.classes of the class with this number, or with this slot on disk. It is
+ * CLASSES if there is no such class. */
 unsigned class_numbered(unsigned number);
 unsigned class_at_slot(enum cold_slot slot);
 /* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */

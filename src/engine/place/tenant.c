@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tenants, and kinds: the queues of one name of all tenants. turn.c has their turns. */
+/* Tenants and kinds. A kind is the queues of one name, of all tenants. turn.c decides which tenant
+ * and which queue has its turn. */
 #include "engine/place/queue.h"
 
 #include <assert.h>
