@@ -14,7 +14,8 @@
  * are counted there: in memory, those that were loaded since are left out. Jobs that were in memory
  * at the beginning are counted there: on disk, entries that were fed since are left out. A job that
  * goes to disk before its stripe has its turn is counted when its memory is freed. A job that a
- * request changes meanwhile is counted once or not at all.
+ * request changes meanwhile is counted once or not at all. A job that is loaded before its page is
+ * read is not counted if a merge drops its entry first.
  */
 #ifndef ENGINE_CENSUS_H
 #define ENGINE_CENSUS_H

@@ -94,15 +94,6 @@ static void cover_survival(const struct world *w, const struct model *m)
         cover_event(EVENT_TAIL_LOST);
 }
 
-/* Whether a dead job's key was held, and is free at this moment: the start makes it another job. */
-static bool hold_is_over(const struct model *m, int64_t wall_ms)
-{
-    for (size_t i = 0; i < m->count; i++)
-        if (m->jobs[i].state == JOB_DEAD && m->jobs[i].held && m->jobs[i].hold_ms <= wall_ms)
-            return true;
-    return false;
-}
-
 /* The engine must be what a restart makes of the state that survived. */
 static void find_state(struct world *w, bool power)
 {
@@ -129,7 +120,7 @@ static void find_state(struct world *w, bool power)
     CHECK(adopted && judge_same(w->partition, &w->trial, why), "after a restart, %s", why);
     plan_pause(w, paused);
     w->same_jobs = back == 0 && w->trial.changes == m->changes && w->trial.count == m->count &&
-                   m->count == w->model.count && !w->trial.touched && !hold_is_over(m, w->wall_ms);
+                   m->count == w->model.count && !w->trial.touched;
     model_copy(&w->model, &w->trial);
 }
 
