@@ -11,11 +11,10 @@
  * request goes on with it when it is executed again.
  *
  * Each job is counted once, although jobs move meanwhile. Jobs that were on disk at the beginning
- * are counted there: in memory, those that were loaded since are left out. Jobs that were in memory
- * at the beginning are counted there: on disk, entries that were fed since are left out. A job that
- * goes to disk before its stripe has its turn is counted when its memory is freed. A job that a
- * request changes meanwhile is counted once or not at all. A job that is loaded before its page is
- * read is not counted if a merge drops its entry first.
+ * are counted there: the census pins the runs that there were, and in memory, jobs that were loaded
+ * since are left out. Jobs that were in memory at the beginning are counted there. A job that goes
+ * to disk before its stripe has its turn is counted when its memory is freed. A job that becomes
+ * ready in memory, or that a request changes meanwhile, is counted once or not at all.
  */
 #ifndef ENGINE_CENSUS_H
 #define ENGINE_CENSUS_H
@@ -46,10 +45,11 @@ struct census {
 
     /* The beginning. */
     uint32_t walk;             /* jobs that were loaded since this walk began are left out */
-    uint32_t newest;           /* entries that were fed later are left out */
     uint32_t batch;            /* the jobs of this batch were waste already; 0: there were none */
     struct cold_point *graves; /* of family D, beyond the frontier; sorted */
     size_t grave_count;
+    struct cold_run **runs; /* of family D; pinned */
+    size_t run_count;
 
     /* The engine's thread alone uses these. */
     uint8_t stripes_log2;

@@ -140,7 +140,7 @@ static void census_entry(struct census *c, const struct run_entry *e, struct col
     unsigned state;
     int64_t at_ms;
 
-    if (e->grave || e->version > c->newest || !record_peek_job(e->value, &state, &at_ms, &full))
+    if (e->grave || !record_peek_job(e->value, &state, &at_ms, &full))
         return;
     scope_split(full, &tenant, &queue);
     enum hidden hidden = hidden_kind(queue);
@@ -183,24 +183,21 @@ static void note_damage(struct census *c, const struct run_merge *m)
             c->partial = 0;
 }
 
-static int read_due(struct fetch *f, struct census *c)
+static int read_due(struct partition *p, struct census *c)
 {
-    struct run **runs = calloc(f->pinned.n + 1, sizeof(struct run *));
+    struct run **runs = calloc(c->run_count + 1, sizeof(struct run *));
     struct str after = cold_key_str(&c->after);
     struct run_merge m = { 0 };
     size_t n = 0;
     int err = runs ? 0 : BELFRY_NOMEM;
 
-    for (size_t i = 0; i < f->pinned.n && !err; i++) {
-        struct cold_run *r = f->pinned.runs[i];
-
-        if (r->d.family == FAMILY_DUE && str_compare(r->d.last, after) > 0)
-            err = cold_open(f->p, r, &runs[n++]);
-    }
+    for (size_t i = 0; i < c->run_count && !err; i++)
+        if (str_compare(c->runs[i]->d.last, after) > 0)
+            err = cold_open(p, c->runs[i], &runs[n++]);
     if (!err)
         err = run_merge_init(&m, runs, n, after, true);
     if (!err)
-        err = read_round(c, &m, f->p);
+        err = read_round(c, &m, p);
     note_damage(c, &m);
     run_merge_fini(&m);
     free(runs);
@@ -212,5 +209,5 @@ int census_run(struct fetch *f)
     struct census *c = f->answer.census;
 
     count_rules(c);
-    return c->disk_done ? 0 : read_due(f, c);
+    return c->disk_done ? 0 : read_due(f->p, c);
 }

@@ -170,6 +170,20 @@ static bool census_counts(const struct census *c, struct cold_point p)
     return !bsearch(&p, c->graves, c->grave_count, sizeof(p), by_point);
 }
 
+/* A merge that ends meanwhile would leave out the jobs that were loaded since. NOMEM. */
+static int census_pin(const struct engine *e, struct census *c)
+{
+    c->runs = malloc((list_length(&e->cold.runs) + 1) * sizeof(struct cold_run *));
+    if (!c->runs)
+        return BELFRY_NOMEM;
+    list_each_of (struct cold_run, r, &e->cold.runs, link)
+        if (r->d.family == FAMILY_DUE && !r->unreadable) {
+            r->pins++;
+            c->runs[c->run_count++] = r;
+        }
+    return 0;
+}
+
 static void census_take(struct census *c)
 {
     struct wire_reader in = wire_reader_of(buf_view(&c->found));
@@ -245,14 +259,13 @@ int census_begin(struct engine *e, const struct census_ask *ask, struct census *
         return err ? err : BELFRY_NOMEM;
     list_init(&c->link);
     c->points = malloc(CENSUS_PAGE * sizeof(*c->points));
-    if (!c->points || census_graves(e, c) < 0) {
+    if (!c->points || census_graves(e, c) < 0 || census_pin(e, c) < 0) {
         census_free(c);
         return BELFRY_NOMEM;
     }
     census_keep(c, ask);
     c->partial = ask->n;
     c->walk = walk_begin(e);
-    c->newest = walk_newest(e);
     c->batch = e->place.batch.fed ? e->place.batch.number : 0;
     while (e->place.jobs.count >> c->stripes_log2 > (size_t)engine_slice(e, (int)stripe))
         c->stripes_log2++;
@@ -273,6 +286,9 @@ void census_free(struct census *c)
     buf_fini(&c->left);
     buf_fini(&c->rules);
     buf_fini(&c->found);
+    for (size_t i = 0; i < c->run_count; i++)
+        c->runs[i]->pins--;
+    free(c->runs);
     free(c->graves);
     free(c->points);
     free(c);
