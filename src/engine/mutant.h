@@ -73,6 +73,7 @@
     X(SUMMER_IGNORED, "rules are expanded without summer time")             \
     X(FORGOTTEN_EARLY, "ended jobs on disk are forgotten a minute early")   \
     X(HISTORY_HALF, "history is forgotten at half of its budget")           \
+    X(KEPT_BY_OPTION, "replay remembers attempts by the option of today")   \
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
     X(DELETION_LOST, "a job that was deleted before its end comes back")    \

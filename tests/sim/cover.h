@@ -16,6 +16,7 @@
     X(NO_GRACE, "a lease that had its grace ended at the next start")             \
     X(EXHAUSTED, "a job was dead after its attempts")                             \
     X(POISON, "a job was dead after stalls in a row")                             \
+    X(ATTEMPT_LEFT_OUT, "a job had more attempts than it remembers")              \
     X(KEPT_HELD, "a held key answered for a new job")                             \
     X(REDRIVEN_HELD, "a dead job was put back that held its own key")             \
     X(REPLACED_RUNNING, "a job was replaced while it ran")                        \
