@@ -41,6 +41,8 @@
     X(KEY_STALE, "of two jobs in a batch with one key the first has it")    \
     X(TENANT_LEAK, "a request sees other tenants' jobs")                    \
     X(UNTIL_IGNORED, "maintenance does not end by itself")                  \
+    X(TENANT_PAUSE_IGNORED, "a paused tenant gives out jobs")               \
+    X(TENANT_PAUSE_LOST, "a start forgets that a tenant is paused")         \
     X(MAINTENANCE_UNCOUNTED, "maintenance is no deferral")                  \
     X(MAINTENANCE_IGNORED, "a tenant in maintenance gives out jobs")        \
     X(LIMIT_IGNORED, "max_running is not looked at")                        \

@@ -90,6 +90,7 @@
     X(TURN, "the tenants of a kind had several turns")                            \
     X(UNHELD, "a parked worker got work that had been held back")                 \
     X(HELD_PAUSED, "a queue that was asked was paused")                           \
+    X(HELD_TENANT_PAUSED, "a tenant that was asked was paused")                   \
     X(HELD_MAINTENANCE, "a tenant that was asked was in maintenance")             \
     X(HELD_QUEUE_RUNNING, "a queue that was asked had as many running as it may") \
     X(HELD_TENANT_RUNNING, "likewise a tenant")                                   \

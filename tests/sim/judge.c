@@ -402,7 +402,7 @@ static bool same_tenant(const struct engine *e, const struct model *m, unsigned 
     if (engine_tenant_get(e, name, &v))
         v = (struct tenant_view){ .settings = &tenant_defaults };
     b = v.settings;
-    if (a->weight != b->weight || a->maintenance != b->maintenance ||
+    if (a->weight != b->weight || a->paused != b->paused || a->maintenance != b->maintenance ||
         a->maintenance_until_ms != b->maintenance_until_ms || a->max_pending != b->max_pending ||
         a->max_running != b->max_running || !same_rate(&a->rate, &b->rate) ||
         strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) || a->spread_ms != b->spread_ms ||

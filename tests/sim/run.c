@@ -38,6 +38,7 @@ static const struct {
     { "pause", 10, MIXED, step_pause },
     { "tenant_set", 12, MIXED, step_tenant_set },
     { "maintenance", 8, MIXED, step_maintenance },
+    { "tenant_pause", 6, MIXED, step_tenant_pause },
     { "recur", 10, MIXED, step_recur },
     { "recur_pause", 8, MIXED, step_recur_pause },
     { "recur_run", 5, MIXED, step_recur_run },

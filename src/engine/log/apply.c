@@ -418,6 +418,8 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
         *t->rated.log = r->taken;
     t->reopened_ms = tenant_is_shut(e, t) && e->started ? e->now_ms : tenant_reopened_ms(e, t);
     t->settings = r->settings;
+    if (MUTANT(e->o.mutant, TENANT_PAUSE_LOST) && !e->started)
+        t->settings.paused = false;
     gate_arm(e, t);
     /* As with queues, the defaults need no copy. */
     t->segment = tenant_settings_equal(&r->settings, &tenant_defaults) ? 0 : e->segment;
