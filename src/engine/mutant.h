@@ -78,6 +78,9 @@
     X(KEPT_BY_OPTION, "replay remembers attempts by the option of today")   \
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
+    X(REMOVAL_LOST, "a deleted queue has its settings after a start")       \
+    X(REMOVAL_HASTY, "a queue with jobs is deleted")                        \
+    X(TENANT_REMOVAL_LOST, "a deleted tenant has its settings, likewise")   \
     X(DELETION_LOST, "a job that was deleted before its end comes back")    \
     X(CENSUS_LEFT, "FORECAST misses jobs that go to disk meanwhile")        \
     X(EXPLAIN_OFF, "EXPLAIN does not see that a job was deferred")          \

@@ -245,6 +245,7 @@ struct model {
     size_t whole;           /* in the middle of a batch: 1 and the graves when it began; 0: not */
     bool replaying;         /* nothing expires yet: that is when the engine looks at the time */
     bool cold;              /* jobs may be on disk */
+    unsigned bulked;        /* tenants, as bits, of which a bulk was asked for */
     unsigned bytes_bite;    /* tenants, as bits, whose history may have to give way: max_bytes */
     bool forgetful;         /* done and cancelled jobs may be forgotten before their time */
     uint64_t history_bytes; /* `forgetful` is for queues with more history; 0: there is room */
@@ -298,6 +299,9 @@ struct model_spec {
     size_t after_count;
     enum after_fail after_fail;
 };
+
+extern const struct model_queue model_queue_usual;
+extern const struct tenant_settings model_tenant_usual;
 
 void model_init(struct model *m, struct model_graveyard *graveyard);
 void model_fini(struct model *m);

@@ -39,6 +39,8 @@ static const struct {
     { "tenant_set", 12, MIXED, step_tenant_set },
     { "maintenance", 8, MIXED, step_maintenance },
     { "tenant_pause", 6, MIXED, step_tenant_pause },
+    { "queue_delete", 6, MIXED, step_queue_delete },
+    { "tenant_delete", 4, MIXED, step_tenant_delete },
     { "recur", 10, MIXED, step_recur },
     { "recur_pause", 8, MIXED, step_recur_pause },
     { "recur_run", 5, MIXED, step_recur_run },
