@@ -96,6 +96,7 @@ def test_an_event_tells_of_a_job_that_was_deleted_before_its_end(server):
 def test_the_audit_log_has_deleted_queues_and_tenants_and_no_single_jobs(make_server):
     server = make_server()
     with server.wire(3) as w:
+        w.call("QUEUE", "q", "MAX_RUNNING", 7, "TENANT", "acme")
         for verb in "CANCEL", "DELETE":
             assert w.call(verb, w.call("SCHEDULE", "q", "x", "IN", "1h", "TENANT", "acme"), "TENANT", "acme")
         w.call("BULK", "delete", "QUEUE", "q", "TENANT", "acme")
@@ -104,7 +105,8 @@ def test_the_audit_log_has_deleted_queues_and_tenants_and_no_single_jobs(make_se
         w.call("QUEUEDELETE", "q", "TENANT", "acme")
         w.call("TENANT", "zeta", "WEIGHT", 3)
         w.call("TENANTDELETE", "zeta")
-        assert [e["verb"] for e in w.call("AUDIT", "TENANT", "*")["entries"]] == ["BULK", "QUEUEDELETE", "TENANT", "TENANTDELETE"]
+        assert [e["verb"] for e in w.call("AUDIT", "TENANT", "*")["entries"]] == [
+            "QUEUE", "BULK", "QUEUEDELETE", "TENANT", "TENANTDELETE"]
 
 
 def test_a_queue_without_jobs_is_deleted_with_its_settings(make_server):
