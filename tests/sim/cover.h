@@ -57,7 +57,6 @@
     X(QUEUE_DELETED_SET, "and one with settings")                                 \
     X(QUEUE_DELETE_REFUSED, "a queue with jobs was not deleted")                  \
     X(TENANT_DELETED, "a tenant that nobody used was deleted")                    \
-    X(TENANT_DELETED_SET, "and one with settings")                                \
     X(TENANT_DELETE_REFUSED, "a tenant with jobs was not deleted")                \
     X(FORECAST, "somebody asked how many jobs will be due")                       \
     X(FORECAST_TIMES, "and how many occurrences there will be")                   \

@@ -77,6 +77,7 @@ void step_queue_delete(struct world *w)
         cover_event(EVENT_QUEUE_DELETE_REFUSED);
     if (!is) {
         CHECK(w->cold || engine_queue_get(w->engine, name, &v), "q%u is there, and deleted", q);
+        w->model.queues[q].exists = true; /* a worker may have made it known, which is no change */
         model_queue_set(&w->model, q, &model_queue_usual, ALL_FIELDS);
         cover_event(set ? EVENT_QUEUE_DELETED_SET : EVENT_QUEUE_DELETED);
     }
@@ -125,7 +126,7 @@ void step_tenant_delete(struct world *w)
         CHECK(engine_tenant_get(w->engine, name, &v), "tenant %u is there, and deleted", t);
         model_tenant_set(&w->model, t, &model_tenant_usual, ALL_FIELDS);
         w->model.reopened_ms[t] = 0;
-        cover_event(set ? EVENT_TENANT_DELETED_SET : EVENT_TENANT_DELETED);
+        cover_event(EVENT_TENANT_DELETED);
     }
     world_answer(w, "TENANTDELETE");
 }
