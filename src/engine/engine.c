@@ -16,12 +16,14 @@
 #include "engine/place/queue.h"
 #include "engine/tasks/tasks.h"
 #include "engine/work/work.h"
+#include "record/attempts.h"
 #include "record/name.h"
 #include "record/record.h"
 
 #define FIRE_SLICE            5000 /* timers fired by one engine_advance: at most 5 ms */
 #define STANDSTILL_MS         1000 /* a wall clock set back by less than this is waited for */
 #define STRICT_MS             60000
+#define STALL_BYTES           4096 /* of attempts, which cost as much as another timer */
 #define HISTORY_BYTES_DEFAULT (UINT64_C(16) << 20)
 #define MEMORY_DEFAULT        (UINT64_C(256) << 20)
 #define LOOKAHEAD_DEFAULT     60000
@@ -41,6 +43,8 @@ struct engine *engine_new(const struct engine_options *o)
         e->o.memory_bytes = MEMORY_DEFAULT;
     if (!e->o.lookahead_ms)
         e->o.lookahead_ms = LOOKAHEAD_DEFAULT;
+    if (!e->o.attempts_kept)
+        e->o.attempts_kept = ATTEMPTS_KEPT_DEFAULT;
     e->work.random = o->seed | 1;
     engine_listen(e, o->listen);
     e->log.next_seq = 1;
@@ -227,6 +231,12 @@ static void moments_fire(struct engine *e, int *budget)
         *budget = 0;
 }
 
+/* The part of the budget that the end of a lease takes: the job's attempts are copied. */
+static int stall_cost(const struct trail *t)
+{
+    return 1 + (int)(blob_str(t->history).len / STALL_BYTES);
+}
+
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
 {
     struct timer *t;
@@ -264,8 +274,8 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     while (expiries-- > 0 && (t = wheel_pop(&e->wheels[WHEEL_EXPIRIES], e->now_ms)))
         job_out_of_time(e, container_of(t, struct trail, timer)->job);
     while (budget > 0 && (t = wheel_pop(&e->wheels[WHEEL_LEASES], e->mono_ms))) {
+        budget -= stall_cost(container_of(t, struct trail, timer));
         job_stall(e, container_of(t, struct trail, timer)->job);
-        budget--;
     }
     gates_fire(e, &calls);
     rates_fire(e, &calls);

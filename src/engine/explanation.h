@@ -12,6 +12,7 @@
     X(PARENT, "parent")               \
     X(BACKOFF, "backoff")             \
     X(PAUSED, "paused")               \
+    X(TENANT_PAUSED, "tenant_paused") \
     X(MAINTENANCE, "maintenance")     \
     X(RUNNING_LIMIT, "running_limit") \
     X(RATE_LIMIT, "rate_limit")       \

@@ -7,6 +7,7 @@
 #define HOLDS(X)                                                                                   \
     X(NONE, "")                                                                                    \
     X(PAUSED, "the queue is paused")                                                               \
+    X(TENANT_PAUSED, "the tenant is paused")                                                       \
     X(MAINTENANCE, "the tenant is in maintenance")                                                 \
     X(QUEUE_RUNNING, "the queue has as many running as it may")                                    \
     X(TENANT_RUNNING, "the tenant has as many running as it may")                                  \

@@ -41,6 +41,8 @@
     X(KEY_STALE, "of two jobs in a batch with one key the first has it")    \
     X(TENANT_LEAK, "a request sees other tenants' jobs")                    \
     X(UNTIL_IGNORED, "maintenance does not end by itself")                  \
+    X(TENANT_PAUSE_IGNORED, "a paused tenant gives out jobs")               \
+    X(TENANT_PAUSE_LOST, "a start forgets that a tenant is paused")         \
     X(MAINTENANCE_UNCOUNTED, "maintenance is no deferral")                  \
     X(MAINTENANCE_IGNORED, "a tenant in maintenance gives out jobs")        \
     X(LIMIT_IGNORED, "max_running is not looked at")                        \
@@ -73,8 +75,12 @@
     X(SUMMER_IGNORED, "rules are expanded without summer time")             \
     X(FORGOTTEN_EARLY, "ended jobs on disk are forgotten a minute early")   \
     X(HISTORY_HALF, "history is forgotten at half of its budget")           \
+    X(KEPT_BY_OPTION, "replay remembers attempts by the option of today")   \
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first") \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                 \
+    X(REMOVAL_LOST, "a deleted queue has its settings after a start")       \
+    X(REMOVAL_HASTY, "a queue with jobs is deleted")                        \
+    X(TENANT_REMOVAL_LOST, "a deleted tenant has its settings, likewise")   \
     X(DELETION_LOST, "a job that was deleted before its end comes back")    \
     X(CENSUS_LEFT, "FORECAST misses jobs that go to disk meanwhile")        \
     X(EXPLAIN_OFF, "EXPLAIN does not see that a job was deferred")          \

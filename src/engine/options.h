@@ -38,6 +38,7 @@ struct engine_options {
     int64_t min_every_ms;   /* the least period of EVERY in a new rule. 0: 1 ms */
     int64_t audit_ms;       /* how long entries of the audit log are kept. 0: 90 days */
     uint64_t audit_max;     /* how many entries of it are kept. 0: any number */
+    uint32_t attempts_kept; /* attempts that a job remembers. 0: ATTEMPTS_KEPT_DEFAULT */
     int slice_jobs;         /* jobs in a slice of other work, for tests. 0: some hundred */
     size_t idle_queues;     /* idle queues that stay known, for tests. 0: 1000 */
     unsigned mutant;        /* which deliberate bug, in builds with BELFRY_MUTANTS */

@@ -60,10 +60,10 @@ struct job_view {
     int64_t ended_ms; /* when it ended, if it has */
     int64_t keep_ms;  /* until when it is kept, if it has ended */
     struct str result;
-    struct str push;                         /* its own URL; empty: none */
-    struct str error;                        /* of the last attempt that failed */
-    struct attempt history[HISTORY_ENTRIES]; /* oldest first */
-    size_t history_count;
+    struct str push;     /* its own URL; empty: none */
+    struct str error;    /* of the last attempt that failed */
+    struct str history;  /* its attempts: attempts_reader reads them */
+    uint32_t left_out;   /* attempts that its history leaves out */
     uint64_t kept_bytes; /* the part of the job in its tenant's kept_bytes */
 };
 

@@ -28,7 +28,7 @@
     F(BYTES, note, "what the worker said")                                  \
     F(BYTES, result, "what COMPLETE said")                                  \
     F(BYTES, error, "of the last attempt that failed")                      \
-    F(BYTES, history, "encoded attempts, oldest first")                     \
+    F(BYTES, history, "its attempts: see attempts.h")                       \
     F(MOMENT, pending_due_ms, "due time of a replacement")                  \
     F(BYTES, pending, "payload of a replacement")
 

@@ -36,7 +36,6 @@
 #define LEASE_MAX_MS      INT64_C(604800000)  /* a week */
 #define KEY_HOLD_MAX_MS   INT64_C(2592000000) /* 30 days */
 #define LEASE_QUEUES_MAX  64
-#define HISTORY_ENTRIES   10 /* attempts remembered per job */
 #define POISON_STALLS     10 /* stalls in a row that end a job, whatever attempts it has left */
 
 #endif

@@ -240,8 +240,11 @@ void record_put_tenant(struct buf *out, const struct tenant_record *record)
     size_t mark = record_open(out, RECORD_TENANT);
 
     wire_put_bytes(out, record->name);
-    TENANT_FIELDS(PUT_SETTING)
+    TENANT_FIRST_FIELDS(PUT_SETTING)
+    TENANT_LATER_FIELDS(PUT_SETTING)
+    TENANT_LIMIT_FIELDS(PUT_SETTING)
     put_taken(out, &record->taken);
+    TENANT_STOP_FIELDS(PUT_SETTING)
     record_close(out, mark);
 }
 
@@ -260,6 +263,9 @@ bool record_get_tenant(struct str body, struct tenant_record *record)
     record->taken.total = record->taken.parts = 0;
     if (r->p < r->end && !rate_get(wire_bytes(r), &record->taken))
         r->bad = true;
+    if (r->p < r->end) {
+        TENANT_STOP_FIELDS(GET_SETTING)
+    }
     return !r->bad && name_valid(record->name) && ret->weight > 0 && ret->weight <= WEIGHT_MAX &&
            ret->max_pending >= 0 && ret->max_running >= 0 && ret->max_queues >= 0 &&
            ret->max_recurrences >= 0 && ret->max_connections >= 0 && ret->requests >= 0 &&

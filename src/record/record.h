@@ -100,7 +100,8 @@ FIELD_STRUCT(extend_record, EXTEND_FIELDS);
     F(COUNT, stalls, "in a row")             \
     F(BYTE, outcome, "enum attempt_outcome") \
     F(SIGNED, end_ms, "of the attempt")      \
-    F(BYTES, error, "of the attempt")
+    F(BYTES, error, "of the attempt")        \
+    F(LATER_COUNT, kept, "attempts that the job remembers; 0: as older versions did")
 FIELD_STRUCT(back_record, BACK_FIELDS);
 
 #define END_FIELDS(F)                                              \
@@ -112,7 +113,8 @@ FIELD_STRUCT(back_record, BACK_FIELDS);
     F(BYTE, outcome, "enum attempt_outcome, or OUTCOME_NONE")      \
     F(COUNT, stalls, "in a row")                                   \
     F(BYTES, error, "of the attempt")                              \
-    F(BYTES, result, "of the job")
+    F(BYTES, result, "of the job")                                 \
+    F(LATER_COUNT, kept, "attempts that the job remembers; 0: as older versions did")
 FIELD_STRUCT(end_record, END_FIELDS);
 
 #define MOVE_FIELDS(F)           \
@@ -233,7 +235,7 @@ struct commit_head {
 int record_walk(struct str commit, struct commit_head *ret_head,
                 int (*fn)(void *arg, enum record_type type, struct str body), void *arg);
 
-/* One remembered attempt, in trail_image.history. */
+/* One remembered attempt: see attempts.h. */
 void record_put_attempt(struct buf *out, const struct attempt *from);
 bool record_get_attempt(struct wire_reader *r, struct attempt *ret);
 

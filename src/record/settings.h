@@ -117,7 +117,10 @@ bool queue_settings_are_usual(const struct queue_settings *s);
     X(MAX_LEASED, LIMIT, max_leased)           \
     X(BURST, LIMIT, rate.burst)                \
     X(UNTIL, LIMIT, maintenance_until_ms)
-#define TENANT_FIELDS(X) TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X) TENANT_LIMIT_FIELDS(X)
+/* Behind the counts of the rate. */
+#define TENANT_STOP_FIELDS(X) X(PAUSED, FLAG, paused)
+#define TENANT_FIELDS(X) \
+    TENANT_FIRST_FIELDS(X) TENANT_LATER_FIELDS(X) TENANT_LIMIT_FIELDS(X) TENANT_STOP_FIELDS(X)
 
 enum tenant_field {
 #define TENANT_FIELD_ENUM(name, kind, member) TENANT_##name,
@@ -129,6 +132,7 @@ enum tenant_field {
 
 struct tenant_settings {
     int64_t weight;               /* jobs that the tenant gives in its turn */
+    bool paused;                  /* no job is given */
     bool maintenance;             /* only jobs that pass all gates are given */
     int64_t maintenance_until_ms; /* it ends by itself at this moment; 0: it does not */
     int64_t max_pending; /* SCHEDULE is refused beyond so many jobs that have not ended; 0: any */

@@ -89,6 +89,7 @@ static void configure(void *user, struct partition_options *o)
     o->min_every_ms = s->options.min_every_ms;
     o->audit_ms = s->options.audit.retention_ms;
     o->audit_max = (uint64_t)s->options.audit.max;
+    o->attempts_kept = (uint32_t)s->options.attempts_kept;
     o->event = events_take;
     o->listen = events_begin(s);
     o->host = s;

@@ -72,6 +72,7 @@ struct options {
         int64_t burst;
     } audit;
     int64_t min_every_ms;
+    int64_t attempts_kept;
     int64_t history_size;
     int64_t tenant_bytes;
     int64_t metrics_queues;

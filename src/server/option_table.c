@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/time.h"
+#include "record/attempts.h"
 #include "record/limits.h"
 
 #define KIB (INT64_C(1) << 10)
@@ -60,6 +61,9 @@ static const struct option_row option_table[] = {
       "1000 where that is 0) to all of it. 0 for no slow start." },
     { "min_every", OPTION_DURATION, FIXED, AT(min_every_ms), "1s", 1, HOUR, NULL,
       "The least duration that RECUR accepts for EVERY. Recurrences that exist go on as they are." },
+    { "attempts_kept", OPTION_INT, FIXED, AT(attempts_kept), "100", 1, ATTEMPTS_KEPT_MAX, NULL,
+      "How many attempts of a job the server remembers for GET. Beyond it, the first ten stay, or the first half if "
+      "that is less, and the newest. GET says how many were left out. An attempt has about 40 bytes, and at most 430." },
     { "audit_retention", OPTION_DURATION, FIXED, AT(audit.retention_ms), "90d", HOUR, 3650 * DAY, NULL,
       "How long the server keeps entries of the audit log." },
     { "audit_max", OPTION_INT, FIXED, AT(audit.max), "1000000", 0, 1000000000, NULL,

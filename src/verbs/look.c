@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* GET and LIST. */
+#include "record/attempts.h"
 #include "verbs/handlers.h"
 #include "verbs/page.h"
 
@@ -50,10 +51,12 @@ static void put_gates(struct reply *r, const void *view)
 static void put_history(struct reply *r, const void *view)
 {
     const struct job_view *v = view;
+    struct wire_reader attempts = attempts_reader(v->history);
+    struct attempt a;
 
-    reply_array(r, v->history_count);
-    for (size_t i = 0; i < v->history_count; i++)
-        shape_put(r, attempt_fields, &v->history[i]);
+    reply_array(r, attempts_count(v->history));
+    while (attempts_next(&attempts, &a))
+        shape_put(r, attempt_fields, &a);
 }
 
 /* clang-format off */
@@ -94,7 +97,8 @@ const struct shape_field job_fields[] = {
     SHOW_BOOL("cancelling", cancelling), SHOW_BOOL("replacing", replacing),
     SHOW_MOMENT("ended_ms", ended_ms, OR_NULL), SHOW_MOMENT("keep_ms", keep_ms, OR_NULL),
     SHOW_BYTES("result", result, OR_NULL), SHOW_TEXT("push", push, OR_NULL),
-    SHOW_TOKEN("token", token, OR_NULL), SHOW_MAPS("history", "Attempt", put_history), { 0 },
+    SHOW_TOKEN("token", token, OR_NULL), SHOW_MAPS("history", "Attempt", put_history),
+    SHOW_INT("attempts_left_out", left_out), { 0 },
 };
 /* clang-format on */
 

@@ -189,7 +189,7 @@ const struct verb verb_table[] = {
         { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all "
                                         "tenants" } } },
     { "EXPLAIN", VERB_READS | VERB_PRODUCER, "Says why a job has not run, what it waits for and until when, or how it ended; by id or by KEY and QUEUE.",
-      "a map: id, state, reason (scheduled, parent, backoff, paused, maintenance, running_limit, rate_limit, quiet_hours, "
+      "a map: id, state, reason (scheduled, parent, backoff, paused, tenant_paused, maintenance, running_limit, rate_limit, quiet_hours, "
       "slow_start, no_worker, on_disk, behind, ordering_key, endpoint, leased_memory, next, expiry, running or ended), why (a sentence), until_ms (null if not known), "
       "ready_in_queue, deferred_until_ms and deferrals; then (an array of maps reason, why and until_ms: what keeps the job from running besides, in this order); "
       "at_ms (the job runs no earlier; null if a reason has no known end); ahead and ahead_most (the least and the greatest number "
@@ -327,7 +327,7 @@ const struct verb verb_table[] = {
           .help = "time for an answer; 30s by default" },
         { "push_concurrency", ARG_INT, .min = 1, .max = PUSH_RUNNING_MAX, OF_QUEUE(PUSH_CONCURRENCY, push.concurrency),
           .help = "how many pushes at a time; 10 by default" } } },
-    { "PAUSE", VERB_ADMIN | VERB_STOPS, "Stops giving out the jobs of a queue; they wait.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
+    { "PAUSE", VERB_ADMIN | VERB_STOPS, "Stops giving out the jobs of a queue; they wait. TENANT … PAUSED yes stops all queues of a tenant.", "OK", "PAUSE reminder.send", run_pause, { QUEUE, TENANT } },
     { "RESUME", VERB_ADMIN, "Ends a PAUSE.", "OK", "RESUME reminder.send", run_pause, { QUEUE, TENANT } },
     { "QUEUEDELETE", VERB_ADMIN,
       "Forgets a queue without jobs, and its settings. Jobs that have ended count, too. A recurrence makes the queue anew with its "
@@ -339,6 +339,8 @@ const struct verb verb_table[] = {
         { "name", ARG_NAME, POS, .thing = "tenant", .help = "name of the tenant" },
         { "weight", ARG_INT, .min = 1, .max = WEIGHT_MAX, OF_TENANT(WEIGHT, weight),
           .help = "how many jobs the tenant gives in its turn, where a worker serves all tenants; 1 by default" },
+        { "paused", ARG_WORD, .words = "no|yes", OF_TENANT(PAUSED, paused),
+          .help = "`yes`: its jobs wait until PAUSED no, those with GATES pass too, as with PAUSE of each of its queues" },
         { "maintenance", ARG_WORD, .words = "no|yes", OF_TENANT(MAINTENANCE, maintenance),
           .help = "`yes`: its jobs wait until maintenance ends, except those with GATES pass" },
         { "until", ARG_MOMENT, OF_TENANT(UNTIL, maintenance_until_ms),

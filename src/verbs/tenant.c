@@ -10,7 +10,7 @@
 /* clang-format off */
 #define OF struct tenant_settings
 static const struct shape_field setting_fields[] = {
-    SHOW_INT("weight", weight),
+    SHOW_INT("weight", weight), SHOW_BOOL("paused", paused),
     SHOW_INT("max_pending", max_pending), SHOW_INT("max_running", max_running),
     SHOW_RATE("rate", rate), SHOW_INT("burst", rate.burst), SHOW_TEXT("quiet", quiet, OR_NULL), SHOW_TEXT("tz", tz, OR_NULL),
     SHOW_DURATION("spread_ms", spread_ms), SHOW_INT("max_queues", max_queues),

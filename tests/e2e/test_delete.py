@@ -2,7 +2,9 @@
 """DELETE: a job is forgotten, in memory or on disk, and its key is free."""
 import pytest
 
+from conftest import wait_for
 from shell import run
+from sse import Stream
 from steps import lease1
 from web import Web
 from wire import Refused
@@ -73,6 +75,38 @@ def test_http_and_the_command_line_delete(shared_server, b, q):
         assert web.ask("POST", f"/v1/queues/{q}/keys/b/delete").status == 204
     assert run(shared_server, "delete", three).returncode == 0
     assert [b.call("GET", id) for id in (one, two, three)] == [None] * 3
+
+
+def test_an_event_tells_of_a_job_that_was_deleted_before_its_end(server):
+    with Stream(server.port, "?queue=q") as events, server.wire(3) as w:
+        events.ready()
+        ahead = w.call("SCHEDULE", "q", "x", "IN", "1h")
+        w.call("DELETE", ahead)
+        ended = w.call("SCHEDULE", "q", "x")
+        w.call("COMPLETE", ended, lease1(w, "q")["token"])
+        w.call("DELETE", ended)  # its end has been told, and being forgotten is no event
+        last = w.call("SCHEDULE", "q", "x", "IN", "1h")
+        told = [(e.data["id"], e.data["state"], e.data["from"], e.data["cause"]) for e in events.take(6)]
+    assert told == [
+        (ahead, "scheduled", None, "created"), (ahead, "cancelled", "scheduled", "ended"),
+        (ended, "scheduled", None, "created"), (ended, "leased", "ready", "leased"), (ended, "done", "leased", "ended"),
+        (last, "scheduled", None, "created")]
+
+
+def test_the_audit_log_has_deleted_queues_and_tenants_and_no_single_jobs(make_server):
+    server = make_server()
+    with server.wire(3) as w:
+        w.call("QUEUE", "q", "MAX_RUNNING", 7, "TENANT", "acme")
+        for verb in "CANCEL", "DELETE":
+            assert w.call(verb, w.call("SCHEDULE", "q", "x", "IN", "1h", "TENANT", "acme"), "TENANT", "acme")
+        w.call("BULK", "delete", "QUEUE", "q", "TENANT", "acme")
+    with server.wire(3) as w:
+        wait_for(lambda: w.call("QUEUE", "q", "TENANT", "acme")["cancelled"] == 0, what="the bulk is done")
+        w.call("QUEUEDELETE", "q", "TENANT", "acme")
+        w.call("TENANT", "zeta", "WEIGHT", 3)
+        w.call("TENANTDELETE", "zeta")
+        assert [e["verb"] for e in w.call("AUDIT", "TENANT", "*")["entries"]] == [
+            "QUEUE", "BULK", "QUEUEDELETE", "TENANT", "TENANTDELETE"]
 
 
 def test_a_queue_without_jobs_is_deleted_with_its_settings(make_server):

@@ -271,6 +271,32 @@ def test_point_10_a_paused_queue_waits_until_it_is_resumed(b, q, shared_server):
     worker.close()
 
 
+def test_point_10_a_paused_tenant_waits_until_it_is_resumed(make_server):
+    server = make_server()
+    with server.wire(3) as w:
+        w.call("PAUSE", "other", "TENANT", "acme")
+        ids = [w.call("SCHEDULE", queue, "x", "TENANT", "acme", *options)
+               for queue, *options in (("q",), ("q", "GATES", "pass"), ("other",))]
+        free = w.call("SCHEDULE", "q", "x", "TENANT", "zeta")
+        assert w.call("TENANT", "acme", "PAUSED", "yes")["paused"] is True
+        assert w.lease("q", "TENANT", "acme") == []
+        assert [job["id"] for job in w.lease("q", "TENANT", "*", "COUNT", 9)] == [free]
+        assert w.call("QUEUE", "q", "TENANT", "acme")["held_by"] == "the tenant is paused"
+        shown = w.call("EXPLAIN", ids[1], "TENANT", "acme")
+        assert shown["reason"] == "tenant_paused" and shown["until_ms"] is None
+        assert [c["reason"] for c in w.call("EXPLAIN", ids[2], "TENANT", "acme")["then"]][:1] == ["tenant_paused"]
+    server.kill()
+    server.start()
+    with server.wire(3) as w:
+        assert w.lease("q", "TENANT", "acme") == []
+        worker = parked(server, "q", "TENANT", "*", "COUNT", 9)
+        assert w.call("TENANT", "acme", "PAUSED", "no")["paused"] is False
+        assert {job["id"] for job in worker.recv()} == set(ids[:2])
+        worker.close()
+        assert w.lease("other", "TENANT", "acme") == [], "that queue is paused itself"
+        assert all(job["attempt"] == 0 for job in [w.call("GET", ids[2], "TENANT", "acme")])
+
+
 def test_point_10_redrive_puts_dead_jobs_back(b, q):
     ids = [kill_job(b, q) for _ in range(3)]
     assert b.call("REDRIVE", ids[1]) == 1

@@ -433,7 +433,7 @@ def test_a_tenant_is_shown_with_counts_and_settings(b, q, mine):
     assert shown == {
         "tenant": mine, "pending": 2, "running": 1, "leased_bytes": leased, "queue_bytes": shown["queue_bytes"],
         "kept_bytes": shown["kept_bytes"], "queues": 2, "used_queues": 2, "recurrences": 0,
-        "weight": 1, "maintenance": False, "maintenance_until_ms": None, "burst": 0,
+        "weight": 1, "paused": False, "maintenance": False, "maintenance_until_ms": None, "burst": 0,
         "max_pending": 0, "max_running": 0, "rate": None, "quiet": None, "tz": None, "spread_ms": 0, "max_queues": 10000,
         "max_recurrences": 10000, "max_connections": 0, "requests": 0, "max_bytes": 0, "max_streams": 0, "max_leased": 0,
         "quiet_until_ms": None}
@@ -442,7 +442,7 @@ def test_a_tenant_is_shown_with_counts_and_settings(b, q, mine):
     assert after == {
         "tenant": mine, "pending": 2, "running": 1, "leased_bytes": leased, "queue_bytes": shown["queue_bytes"],
         "kept_bytes": shown["kept_bytes"], "queues": 2, "used_queues": 2, "recurrences": 0,
-        "weight": 1000, "maintenance": True, "maintenance_until_ms": None, "burst": 0,
+        "weight": 1000, "paused": False, "maintenance": True, "maintenance_until_ms": None, "burst": 0,
         "max_pending": 8, "max_running": 7, "rate": "1000000/1d", "quiet": None, "tz": None, "spread_ms": 0,
         "max_queues": 10000, "max_recurrences": 10000, "max_connections": 0, "requests": 0, "max_bytes": 0, "max_streams": 0, "max_leased": 0,
         "quiet_until_ms": None}

@@ -135,10 +135,10 @@ static void tenant_set(struct world *w, unsigned t, const struct tenant_settings
     uint64_t changes = engine_changes(w->engine);
     int err = engine_tenant_set(w->engine, text_make(TEXT_TENANT, t, text), s, fields);
 
-    trace_note("TENANT %u fields %x: weight %" PRId64 " maintenance %d pending %" PRId64
+    trace_note("TENANT %u fields %x: weight %" PRId64 " paused %d maintenance %d pending %" PRId64
                " running %" PRId64 " rate %" PRId64 "/%" PRId64 " quiet %s spread %" PRId64,
-               t, fields, s->weight, s->maintenance, s->max_pending, s->max_running, s->rate.count,
-               s->rate.per_ms, s->quiet, s->spread_ms);
+               t, fields, s->weight, s->paused, s->maintenance, s->max_pending, s->max_running,
+               s->rate.count, s->rate.per_ms, s->quiet, s->spread_ms);
     CHECK(err == 0, "TENANT answers %s", error_name(err));
     model_tenant_set(&w->model, t, s, fields);
     judge_record(w, changes, known, memcmp(&before, &w->model.tenants[t], sizeof(before)) == 0);
@@ -205,8 +205,18 @@ void step_maintenance(struct world *w)
         tenant_set(w, t, &s, fields);
 }
 
+void step_tenant_pause(struct world *w)
+{
+    unsigned t = (unsigned)rng_below(&w->rng, MODEL_TENANTS);
+    bool paused = w->model.tenants[t].paused;
+
+    if (w->limits || rng_chance(&w->rng, 20) || paused)
+        tenant_set(w, t, &(struct tenant_settings){ .paused = !paused || rng_chance(&w->rng, 10) },
+                   1u << TENANT_PAUSED);
+}
+
 void step_open_tenant(struct world *w, unsigned tenant)
 {
     tenant_set(w, tenant, &(struct tenant_settings){ 0 },
-               1u << TENANT_MAINTENANCE | 1u << TENANT_RATE);
+               1u << TENANT_PAUSED | 1u << TENANT_MAINTENANCE | 1u << TENANT_RATE);
 }

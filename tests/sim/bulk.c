@@ -399,6 +399,7 @@ void step_bulk(struct world *w)
     w->model.changes++;
     b.facts = w->model.changes;
     *slot = b;
+    w->model.bulked |= 1u << b.tenant;
     world_answer(w, "BULK");
 }
 

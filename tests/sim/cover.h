@@ -16,6 +16,7 @@
     X(NO_GRACE, "a lease that had its grace ended at the next start")             \
     X(EXHAUSTED, "a job was dead after its attempts")                             \
     X(POISON, "a job was dead after stalls in a row")                             \
+    X(ATTEMPT_LEFT_OUT, "a job had more attempts than it remembers")              \
     X(KEPT_HELD, "a held key answered for a new job")                             \
     X(REDRIVEN_HELD, "a dead job was put back that held its own key")             \
     X(REPLACED_RUNNING, "a job was replaced while it ran")                        \
@@ -52,6 +53,11 @@
     X(EXPLAINED_LOST, "likewise, and it had been cancelled with its parent")      \
     X(DELETED, "a job was deleted")                                               \
     X(COLD_DELETED, "and one on disk")                                            \
+    X(QUEUE_DELETED, "a queue without jobs was deleted")                          \
+    X(QUEUE_DELETED_SET, "and one with settings")                                 \
+    X(QUEUE_DELETE_REFUSED, "a queue with jobs was not deleted")                  \
+    X(TENANT_DELETED, "a tenant that nobody used was deleted")                    \
+    X(TENANT_DELETE_REFUSED, "a tenant with jobs was not deleted")                \
     X(FORECAST, "somebody asked how many jobs will be due")                       \
     X(FORECAST_TIMES, "and how many occurrences there will be")                   \
     X(FORECAST_ROUNDS, "which took more than a few rounds")                       \
@@ -89,6 +95,7 @@
     X(TURN, "the tenants of a kind had several turns")                            \
     X(UNHELD, "a parked worker got work that had been held back")                 \
     X(HELD_PAUSED, "a queue that was asked was paused")                           \
+    X(HELD_TENANT_PAUSED, "a tenant that was asked was paused")                   \
     X(HELD_MAINTENANCE, "a tenant that was asked was in maintenance")             \
     X(HELD_QUEUE_RUNNING, "a queue that was asked had as many running as it may") \
     X(HELD_TENANT_RUNNING, "likewise a tenant")                                   \

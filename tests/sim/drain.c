@@ -24,7 +24,8 @@ static void resume_all(struct world *w)
         if (w->model.queues[q].paused || w->model.queues[q].rate.count > 0)
             step_resume(w, q);
     for (unsigned t = 0; t < MODEL_TENANTS; t++)
-        if (w->model.tenants[t].maintenance || w->model.tenants[t].rate.count > 0)
+        if (w->model.tenants[t].paused || w->model.tenants[t].maintenance ||
+            w->model.tenants[t].rate.count > 0)
             step_open_tenant(w, t);
 }
 

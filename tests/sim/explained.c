@@ -43,6 +43,11 @@ static bool is_shut(const struct case_of *c)
     return model_is_shut(c->m, tenants_of(c->job->queue)) && !c->job->passing;
 }
 
+static bool is_tenant_paused(const struct case_of *c)
+{
+    return c->m->tenants[tenants_of(c->job->queue)].paused;
+}
+
 /* The gates that hold it at that moment, and the end of its maintenance. */
 static bool has_gates(const struct case_of *c, int64_t when_ms)
 {
@@ -52,6 +57,7 @@ static bool has_gates(const struct case_of *c, int64_t when_ms)
     if (shut && open_ms > 0)
         cover_event(EVENT_EXPLAINED_UNTIL);
     return has(c, REASON_PAUSED, c->m->queues[c->job->queue].paused) &&
+           has(c, REASON_TENANT_PAUSED, is_tenant_paused(c)) &&
            has(c, REASON_MAINTENANCE, is_shut(c) && (open_ms == 0 || open_ms > when_ms)) &&
            EXPECT(c, !shut || shut->until_ms == (open_ms > 0 ? open_ms : -1),
                   "its tenant is shut until %" PRId64 ", expected %" PRId64,
@@ -215,9 +221,12 @@ static bool ready_fits(const struct case_of *c)
     if (job->order && (x->reason == REASON_ORDERING_KEY || !model_can_go(c->m, job)))
         return EXPECT(c, x->reason == REASON_ORDERING_KEY || c->w->cold,
                       "%s, and another one has its ordering key", reason_name(x->reason));
-    if (paused || is_shut(c))
-        return EXPECT(c, x->reason == (paused ? REASON_PAUSED : REASON_MAINTENANCE), "%s",
-                      reason_name(x->reason));
+    if (paused || is_tenant_paused(c) || is_shut(c))
+        return EXPECT(c,
+                      x->reason == (paused                ? REASON_PAUSED
+                                    : is_tenant_paused(c) ? REASON_TENANT_PAUSED
+                                                          : REASON_MAINTENANCE),
+                      "%s", reason_name(x->reason));
     return quiet ? EXPECT(c, x->reason == REASON_QUIET_HOURS, "%s", reason_name(x->reason))
                  : turn_fits(c);
 }

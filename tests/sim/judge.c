@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "engine/cold.h"
+#include "record/attempts.h"
 #include "sim/cover.h"
 #include "sim/labels.h"
 #include "sim/look.h"
@@ -99,18 +100,22 @@ static bool same_parents(const struct model_job *job, const struct job_view *v,
 static bool same_history(const struct model_job *job, const struct job_view *v,
                          char ret[JUDGE_TEXT])
 {
-    SAME("number of attempts remembered", v->history_count, job->history_count);
+    struct wire_reader r = attempts_reader(v->history);
+    struct attempt b;
+
+    SAME("number of attempts remembered", attempts_count(v->history), job->history_count);
+    SAME("number of attempts left out", v->left_out, job->history_left_out);
     for (size_t i = 0; i < job->history_count; i++) {
         const struct model_attempt *a = &job->history[i];
-        const struct attempt *b = &v->history[i];
 
-        SAME("number of an attempt", b->number, a->number);
-        SAME("outcome of an attempt", b->outcome, a->outcome);
-        SAME("start of an attempt", b->start_ms, a->start_ms);
-        SAME("end of an attempt", b->end_ms, a->end_ms);
-        SAME("lateness of an attempt", b->late_ms, a->late_ms);
-        SAME("worker of an attempt", text_is(b->worker, TEXT_WORKER, a->worker), true);
-        SAME("error of an attempt", error_is(b->error, a->error, true), true);
+        SAME("an attempt", attempts_next(&r, &b), true);
+        SAME("number of an attempt", b.number, a->number);
+        SAME("outcome of an attempt", b.outcome, a->outcome);
+        SAME("start of an attempt", b.start_ms, a->start_ms);
+        SAME("end of an attempt", b.end_ms, a->end_ms);
+        SAME("lateness of an attempt", b.late_ms, a->late_ms);
+        SAME("worker of an attempt", text_is(b.worker, TEXT_WORKER, a->worker), true);
+        SAME("error of an attempt", error_is(b.error, a->error, true), true);
     }
     return true;
 }
@@ -397,7 +402,7 @@ static bool same_tenant(const struct engine *e, const struct model *m, unsigned 
     if (engine_tenant_get(e, name, &v))
         v = (struct tenant_view){ .settings = &tenant_defaults };
     b = v.settings;
-    if (a->weight != b->weight || a->maintenance != b->maintenance ||
+    if (a->weight != b->weight || a->paused != b->paused || a->maintenance != b->maintenance ||
         a->maintenance_until_ms != b->maintenance_until_ms || a->max_pending != b->max_pending ||
         a->max_running != b->max_running || !same_rate(&a->rate, &b->rate) ||
         strcmp(a->quiet, b->quiet) || strcmp(a->tz, b->tz) || a->spread_ms != b->spread_ms ||

@@ -10,23 +10,28 @@
 
 #define STEP_BACK_MS 1000 /* a clock that goes back by up to this only stands still */
 
+const struct model_queue model_queue_usual = {
+    .lease_ms = 60000,
+    .attempts = 5,
+    .backoff = BACKOFF_DEFAULT,
+    .retain_ms = 86400000,
+    .retain_dead_ms = INT64_C(30) * 86400000,
+    .past_grace_ms = -1,
+};
+
+const struct tenant_settings model_tenant_usual = { .weight = 1,
+                                                    .max_queues = 10000,
+                                                    .max_recurrences = 10000 };
+
 void model_init(struct model *m, struct model_graveyard *graveyard)
 {
     *m = (struct model){ .graveyard = graveyard, .calm_ms = INT64_MIN };
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
-        m->queues[q] = (struct model_queue){
-            .lease_ms = 60000,
-            .attempts = 5,
-            .backoff = BACKOFF_DEFAULT,
-            .retain_ms = 86400000,
-            .retain_dead_ms = INT64_C(30) * 86400000,
-            .past_grace_ms = -1,
-        };
+        m->queues[q] = model_queue_usual;
     for (unsigned i = 0; i < MODEL_RECURRENCES; i++)
         m->recurrences[i] = (struct model_recurrence){ .next_ms = -1 };
     for (unsigned t = 0; t < MODEL_TENANTS; t++)
-        m->tenants[t] =
-            (struct tenant_settings){ .weight = 1, .max_queues = 10000, .max_recurrences = 10000 };
+        m->tenants[t] = model_tenant_usual;
 }
 
 void model_fini(struct model *m)

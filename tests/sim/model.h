@@ -18,6 +18,7 @@
 #define MODEL_KEYS        6          /* keys are 1 .. MODEL_KEYS; 0: none */
 #define MODEL_ORDERS      3          /* ordering keys are 1 .. MODEL_ORDERS; 0: none */
 #define MODEL_AFTERS      4          /* jobs that one waits for, at most */
+#define MODEL_ATTEMPTS    12         /* that a job remembers, at most */
 #define MODEL_RECURRENCES 4          /* the tenant of each is fixed: see recurrence_tenant */
 #define ERROR_OF_ENGINE   UINT32_MAX /* a text that the engine chose */
 
@@ -106,8 +107,10 @@ struct model_job {
     bool held;
     uint32_t result;
     uint32_t error;
-    struct model_attempt history[HISTORY_ENTRIES];
+    struct model_attempt history[MODEL_ATTEMPTS];
     size_t history_count;
+    size_t history_first;      /* attempts before those that were left out, if any were */
+    uint32_t history_left_out; /* attempts that are no longer in `history` */
 };
 
 /* An occurrence that has not ended, or has and may be put back. */
@@ -228,6 +231,7 @@ struct model {
     uint64_t rated;                     /* leases that a rate counted */
     int64_t reopened_ms[MODEL_TENANTS]; /* since the engine was made: the last end of maintenance */
     uint64_t max_running;               /* of the server; 0: any number */
+    size_t attempts_kept;               /* attempts that a job remembers, from now on */
     int64_t slow_start_ms;
     int64_t start_mono_ms;
     uint64_t served; /* LEASEs that got jobs, since the engine was made */
@@ -242,6 +246,7 @@ struct model {
     size_t whole;           /* in the middle of a batch: 1 and the graves when it began; 0: not */
     bool replaying;         /* nothing expires yet: that is when the engine looks at the time */
     bool cold;              /* jobs may be on disk */
+    unsigned bulked;        /* tenants, as bits, of which a bulk was asked for */
     unsigned bytes_bite;    /* tenants, as bits, whose history may have to give way: max_bytes */
     bool forgetful;         /* done and cancelled jobs may be forgotten before their time */
     uint64_t history_bytes; /* `forgetful` is for queues with more history; 0: there is room */
@@ -295,6 +300,9 @@ struct model_spec {
     size_t after_count;
     enum after_fail after_fail;
 };
+
+extern const struct model_queue model_queue_usual;
+extern const struct tenant_settings model_tenant_usual;
 
 void model_init(struct model *m, struct model_graveyard *graveyard);
 void model_fini(struct model *m);

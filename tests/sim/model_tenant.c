@@ -78,7 +78,7 @@ size_t model_deliverable(const struct model *m, unsigned queues, unsigned fresh)
         size_t of_tenant = 0;
         for (unsigned q = 0; q < MODEL_QUEUES; q++) {
             const struct model_queue *queue = &m->queues[q];
-            if (tenants_of(q) != t || !(queues >> q & 1) || queue->paused)
+            if (tenants_of(q) != t || !(queues >> q & 1) || queue->paused || m->tenants[t].paused)
                 continue;
             size_t most = least(c.ready[q], room(queue->max_running, c.leased[q]));
             of_tenant += least(most, takes_least(&m->queue_rated[q], &queue->rate, m->mono_ms));
@@ -104,6 +104,8 @@ static enum hold hold_of(const struct model *m, const struct census *c, unsigned
 
     if (m->queues[q].paused)
         return HOLD_PAUSED;
+    if (m->tenants[t].paused)
+        return HOLD_TENANT_PAUSED;
     if (model_is_shut(m, t) && !passing)
         return HOLD_MAINTENANCE;
     if (room(m->queues[q].max_running, c->leased[q]) == 0)
@@ -282,6 +284,8 @@ void model_tenant_set(struct model *m, unsigned tenant, const struct tenant_sett
             m->short_turn[q] = m->short_turn[q] || tenants_of(q) == tenant;
     }
     m->reopened_ms[tenant] = model_is_shut(m, tenant) ? m->now_ms : model_reopened(m, tenant);
+    if (fields & 1u << TENANT_PAUSED)
+        t->paused = s->paused;
     if (fields & 1u << TENANT_MAINTENANCE) {
         t->maintenance = s->maintenance;
         t->maintenance_until_ms = 0;

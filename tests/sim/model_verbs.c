@@ -150,10 +150,23 @@ void model_lease(struct model *m, struct model_job *job, int64_t for_ms, uint32_
     takes_add(&m->tenant_rated[t], &m->tenants[t].rate, m->now_ms, m->mono_ms);
 }
 
+/* Leaves out one attempt, so that at most `first` of the oldest stay. */
+static void attempt_leave_out(struct model_job *job, size_t first)
+{
+    if (job->history_left_out == 0)
+        job->history_first = first;
+    size_t i = job->history_first > first ? --job->history_first : job->history_first;
+    job->history_count--;
+    memmove(job->history + i, job->history + i + 1,
+            (job->history_count - i) * sizeof(job->history[0]));
+    job->history_left_out++;
+    cover_event(EVENT_ATTEMPT_LEFT_OUT);
+}
+
 static void attempt_over(struct model *m, struct model_job *job, unsigned outcome, uint32_t error)
 {
-    if (job->history_count == HISTORY_ENTRIES)
-        memmove(job->history, job->history + 1, --job->history_count * sizeof(job->history[0]));
+    while (job->history_count >= m->attempts_kept)
+        attempt_leave_out(job, m->attempts_kept / 2 < 10 ? m->attempts_kept / 2 : 10);
     job->history[job->history_count++] = (struct model_attempt){
         .number = job->attempt,
         .outcome = outcome,

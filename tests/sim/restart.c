@@ -104,6 +104,7 @@ static void find_state(struct world *w, bool power)
     trace_note("  back at %" PRIu64 " facts, %" PRIu64 " leases", m->changes, m->leases);
     model_copy(&w->trial, m);
     w->trial.steps = w->model.steps;
+    w->trial.attempts_kept = w->options.attempts_kept;
     w->trial.latest_ms = w->model.latest_ms;
     bool paused = plan_pause(w, true);
     w->trial.replaying = true;
@@ -133,6 +134,15 @@ static struct hash_key secret_of(const struct world *w)
     return old ? (struct hash_key){ 0 } : (struct hash_key){ w->seed + 1, w->epoch + 1 };
 }
 
+/* A start may bring another bound, and attempts that were left out by the old one stay so. */
+static uint32_t attempts_kept_of(const struct world *w)
+{
+    static const uint32_t bounds[] = { 1, 2, 3, 5, MODEL_ATTEMPTS };
+    uint64_t other = w->epoch % 3 == 2 ? w->epoch : 0;
+
+    return bounds[(w->seed + other) % (sizeof(bounds) / sizeof(bounds[0]))];
+}
+
 /* True if there was a fault on the way; *power if that was a loss of power. */
 static bool open_partition(struct world *w, struct partition_report *report, bool *power)
 {
@@ -140,6 +150,7 @@ static bool open_partition(struct world *w, struct partition_report *report, boo
 
     w->options.seed = rng_next(&w->rng);
     w->options.secret = secret_of(w);
+    w->options.attempts_kept = attempts_kept_of(w);
     for (int i = 0;; i++) {
         w->plan.fired = false;
         *report = (struct partition_report){ 0 };

@@ -67,6 +67,9 @@ void step_pause(struct world *w);
 void step_resume(struct world *w, unsigned queue); /* and ends its rate */
 void step_tenant_set(struct world *w);
 void step_maintenance(struct world *w);
+void step_tenant_pause(struct world *w);
+void step_queue_delete(struct world *w);
+void step_tenant_delete(struct world *w);
 void step_open_tenant(struct world *w, unsigned tenant); /* no maintenance, no rate */
 
 /* bulk.c: an admin changes many jobs at once */

@@ -66,6 +66,7 @@ static void cover_holds(const struct model *m, unsigned queues)
 {
     static const enum event events[] = {
         [HOLD_PAUSED] = EVENT_HELD_PAUSED,
+        [HOLD_TENANT_PAUSED] = EVENT_HELD_TENANT_PAUSED,
         [HOLD_MAINTENANCE] = EVENT_HELD_MAINTENANCE,
         [HOLD_QUEUE_RUNNING] = EVENT_HELD_QUEUE_RUNNING,
         [HOLD_TENANT_RUNNING] = EVENT_HELD_TENANT_RUNNING,

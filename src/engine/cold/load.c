@@ -95,8 +95,8 @@ static bool is_stopped(const struct engine *e, const struct class *c)
 {
     const struct queue *q = c->queue;
 
-    return !q->hidden &&
-           (q->settings->paused || (tenant_is_shut(e, q->tenant) && c->number != CLASS_PASSING));
+    return !q->hidden && (q->settings->paused || q->tenant->settings.paused ||
+                          (tenant_is_shut(e, q->tenant) && c->number != CLASS_PASSING));
 }
 
 static bool is_hungry(const struct engine *e, const struct class *c)

@@ -137,14 +137,16 @@ int apply_extend(struct engine *e, const struct extend_record *r)
 }
 
 /* Adds the attempt that ended to the job's trail, with its error if there is one. */
-static int trail_add_attempt(struct engine *e, struct job *j, int64_t end_ms, unsigned outcome,
-                             struct str error)
+static int trail_add_attempt(struct engine *e, struct job *j, uint32_t kept, int64_t end_ms,
+                             unsigned outcome, struct str error)
 {
     struct trail *t = j->trail;
     struct blob *history, *kept_error = NULL;
 
+    if (MUTANT(e->o.mutant, KEPT_BY_OPTION))
+        kept = e->o.attempts_kept;
     e->scratch.len = 0;
-    history_append(&e->scratch, j, end_ms, outcome, error);
+    history_append(&e->scratch, j, kept, end_ms, outcome, error);
     history = blob_new(&e->pool, buf_view(&e->scratch));
     if (error.len)
         kept_error = blob_new(&e->pool, error);
@@ -177,7 +179,7 @@ int apply_back(struct engine *e, const struct back_record *r)
     if (!j)
         return 0;
     if (j->trail) {
-        if (trail_add_attempt(e, j, r->end_ms, r->outcome, r->error) < 0)
+        if (trail_add_attempt(e, j, r->kept, r->end_ms, r->outcome, r->error) < 0)
             return BELFRY_NOMEM;
     }
     job_unplace(e, j);
@@ -214,7 +216,7 @@ int apply_end(struct engine *e, const struct end_record *r)
         goto nomem;
     j->trail = t;
     if (r->outcome != OUTCOME_NONE &&
-        trail_add_attempt(e, j, r->ended_ms, r->outcome, r->error) < 0)
+        trail_add_attempt(e, j, r->kept, r->ended_ms, r->outcome, r->error) < 0)
         goto nomem;
     if (r->outcome == OUTCOME_NONE && r->error.len && !blob_set(&e->pool, &t->error, r->error))
         goto nomem;
@@ -416,6 +418,8 @@ int apply_tenant(struct engine *e, const struct tenant_record *r)
         *t->rated.log = r->taken;
     t->reopened_ms = tenant_is_shut(e, t) && e->started ? e->now_ms : tenant_reopened_ms(e, t);
     t->settings = r->settings;
+    if (MUTANT(e->o.mutant, TENANT_PAUSE_LOST) && !e->started)
+        t->settings.paused = false;
     gate_arm(e, t);
     /* As with queues, the defaults need no copy. */
     t->segment = tenant_settings_equal(&r->settings, &tenant_defaults) ? 0 : e->segment;

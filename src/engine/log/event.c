@@ -5,6 +5,7 @@
 
 #include "engine/log/log.h"
 #include "engine/place/job.h"
+#include "record/attempts.h"
 #include "record/name.h"
 #include "record/opts.h"
 #include "record/record.h"
@@ -105,11 +106,10 @@ static const struct job *draft_begin(const struct engine *e, uint64_t seq, struc
 /* How the attempt ended that a replacement waited for: the last of its history. */
 static void draft_replaced(const struct job *j, const struct job_image *r, struct event_draft *d)
 {
-    struct wire_reader history = wire_reader_of(r->trail.history);
-    struct attempt a = { .outcome = OUTCOME_NONE };
+    struct attempt a;
 
-    while (history.p < history.end && record_get_attempt(&history, &a))
-        ;
+    if (!attempts_last(r->trail.history, &a))
+        a = (struct attempt){ .outcome = OUTCOME_NONE };
     draft_attempt(j, a.outcome, a.error, d);
 }
 

@@ -4,49 +4,28 @@
 #include <stdlib.h>
 
 #include "engine/place/job.h"
-#include "record/record.h"
+#include "record/attempts.h"
 
 #define ENTRY_ERROR_BYTES 256
-#define HISTORY_BYTES     4096
 
-/* How many of the oldest bytes must go to leave room for one more attempt. */
-static size_t to_drop(struct str history)
-{
-    struct wire_reader r = wire_reader_of(history);
-    struct attempt a;
-    size_t starts[HISTORY_ENTRIES + 1];
-    size_t n = 0;
-
-    while (r.p < r.end && n <= HISTORY_ENTRIES) {
-        starts[n++] = (size_t)((const char *)r.p - history.ptr);
-        if (!record_get_attempt(&r, &a))
-            return history.len; /* unreadable: start anew */
-    }
-    for (size_t i = 0; i < n; i++)
-        if (n - i < HISTORY_ENTRIES && history.len - starts[i] <= HISTORY_BYTES)
-            return starts[i];
-    return history.len;
-}
-
-void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
-                    struct str error)
+void history_append(struct buf *out, const struct job *j, uint32_t kept, int64_t end_ms,
+                    unsigned outcome, struct str error)
 {
     const struct trail *t = j->trail;
-    struct str old = blob_str(t->history);
-    size_t drop = to_drop(old);
 
     if (error.len > ENTRY_ERROR_BYTES)
         error.len = ENTRY_ERROR_BYTES;
-    buf_append(out, old.ptr + drop, old.len - drop);
-    record_put_attempt(out, &(struct attempt){
-                                .number = j->attempt,
-                                .start_ms = t->start_ms,
-                                .end_ms = end_ms,
-                                .late_ms = t->late_ms,
-                                .outcome = outcome,
-                                .worker = blob_str(t->worker),
-                                .error = error,
-                            });
+    attempts_append(out, blob_str(t->history),
+                    &(struct attempt){
+                        .number = j->attempt,
+                        .start_ms = t->start_ms,
+                        .end_ms = end_ms,
+                        .late_ms = t->late_ms,
+                        .outcome = outcome,
+                        .worker = blob_str(t->worker),
+                        .error = error,
+                    },
+                    kept);
 }
 
 static int by_end(const void *a, const void *b)

@@ -93,9 +93,10 @@ static inline int event_tell(const struct engine *e, struct event_draft *d, int 
 
 /* Brings a queue's ended jobs into the order of their ends, which copying forward upsets. */
 void past_sort(struct queue *q);
-/* Appends the attempts of a job to `out`, with the one that just ended. */
-void history_append(struct buf *out, const struct job *j, int64_t end_ms, unsigned outcome,
-                    struct str error);
+/* Appends the attempts of a job to `out`, with the one that just ended. `kept`: as for
+ * attempts_append. */
+void history_append(struct buf *out, const struct job *j, uint32_t kept, int64_t end_ms,
+                    unsigned outcome, struct str error);
 
 /* ---- secret.c: the secret by which names in runs are made ---- */
 

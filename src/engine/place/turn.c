@@ -6,8 +6,9 @@
  * one queue, or a kind. In a kind, the tenants take turns.
  *
  *     kind mail ---> ring: acme@mail, mail, zeta@mail ...   have ready jobs; the first is served
- *     tenant acme -> parked: acme@mail, acme@sms            have ready jobs, but a limit or the
- *                                                           maintenance of the tenant holds them
+ *     tenant acme -> parked: acme@mail, acme@sms            have ready jobs, but a limit, the pause
+ *                                                           or the maintenance of the tenant holds
+ *                                                           them
  *
  * The engine looks at the hold of a queue (enum hold) when the turn of the queue comes, not when
  * the hold begins. A held queue leaves the ring, and the event that ends the hold brings it back.
@@ -175,6 +176,7 @@ static inline enum hold hold_beyond(const struct engine *e, const struct queue *
     if (!(passed >> (hold)&1) && (test)) \
         return hold;
     HOLDS_IF(HOLD_PAUSED, q->settings->paused && !MUTANT(e->o.mutant, PAUSE_IGNORED))
+    HOLDS_IF(HOLD_TENANT_PAUSED, t->settings.paused && !MUTANT(e->o.mutant, TENANT_PAUSE_IGNORED))
     HOLDS_IF(HOLD_MAINTENANCE, tenant_is_shut(e, t) && (!passing || MUTANT(e->o.mutant, PASS_HELD)))
     HOLDS_IF(HOLD_QUEUE_RUNNING, queue_runs_enough(e, q))
     HOLDS_IF(HOLD_TENANT_RUNNING, t->settings.max_running > 0 &&
@@ -274,7 +276,7 @@ bool queue_gives(struct engine *e, struct queue *q)
     list_remove(&q->turn);
     if (full && list_empty(&q->lull))
         list_append(&e->place.turns.lulls, &q->lull);
-    if (hold == HOLD_MAINTENANCE || hold_is_shared(hold)) {
+    if (hold == HOLD_TENANT_PAUSED || hold == HOLD_MAINTENANCE || hold_is_shared(hold)) {
         bool pushing = gives_to_pushes(q) && hold_is_shared(hold);
 
         list_append(pushing ? &q->tenant->parked_pushing : &q->tenant->parked, &q->turn);

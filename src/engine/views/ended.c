@@ -8,7 +8,7 @@
 #include "engine/place/job.h"
 #include "engine/views/look.h"
 #include "engine/work/work.h"
-#include "record/record.h"
+#include "record/attempts.h"
 
 #define QUOTE_MAX 120 /* bytes of an error in a sentence; `error` has all of it */
 
@@ -30,17 +30,6 @@ static void error_quote(struct str error, char ret[QUOTE_MAX + 8])
     snprintf(ret + n, 5, "%s", whole ? "" : "...");
 }
 
-/* The last attempt that ended; false: there was none. */
-static bool last_attempt(const struct job *j, struct attempt *ret)
-{
-    struct wire_reader r = wire_reader_of(blob_str(j->trail ? j->trail->history : NULL));
-    bool any = false;
-
-    while (r.p < r.end && record_get_attempt(&r, ret))
-        any = true;
-    return any;
-}
-
 void explain_attempt(const struct job *j, char ret[WHY_MAX])
 {
     static const char *const did[] = {
@@ -51,7 +40,8 @@ void explain_attempt(const struct job *j, char ret[WHY_MAX])
     char at[TIME_TEXT], error[QUOTE_MAX + 8];
     struct attempt a;
 
-    if (!last_attempt(j, &a) || a.outcome >= sizeof(did) / sizeof(*did)) {
+    if (!attempts_last(blob_str(j->trail ? j->trail->history : NULL), &a) ||
+        a.outcome >= sizeof(did) / sizeof(*did)) {
         snprintf(ret, WHY_MAX, "its last attempt was without success");
         return;
     }

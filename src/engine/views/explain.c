@@ -20,8 +20,10 @@
 
 #define ASKED_LATELY_MS 60000
 
+/* Holds that an admin sets. */
+#define HOLDS_GATES (1u << HOLD_PAUSED | 1u << HOLD_TENANT_PAUSED | 1u << HOLD_MAINTENANCE)
 /* Holds that are as they are when a job becomes due, whatever runs now. */
-#define HOLDS_LATER (1u << HOLD_PAUSED | 1u << HOLD_MAINTENANCE | 1u << HOLD_ENDPOINT)
+#define HOLDS_LATER (HOLDS_GATES | 1u << HOLD_ENDPOINT)
 /* Holds of a whole queue that the job itself is asked about. */
 #define HOLDS_OWN (1u << HOLD_LANES)
 
@@ -68,6 +70,7 @@ static void explain_hold(const struct engine *e, const struct queue *q, enum hol
 {
     static const enum reason reasons[] = {
         [HOLD_PAUSED] = REASON_PAUSED,
+        [HOLD_TENANT_PAUSED] = REASON_TENANT_PAUSED,
         [HOLD_MAINTENANCE] = REASON_MAINTENANCE,
         [HOLD_QUEUE_RUNNING] = REASON_RUNNING_LIMIT,
         [HOLD_TENANT_RUNNING] = REASON_RUNNING_LIMIT,
@@ -230,19 +233,19 @@ static void explain_turn(const struct engine *e, const struct job *j, const stru
 static void explain_ready(const struct engine *e, const struct job *j, struct explanation *x)
 {
     int64_t quiet = job_quiet_until(e, j);
-    unsigned gates = 1u << HOLD_PAUSED | 1u << HOLD_MAINTENANCE, told;
+    unsigned told;
     struct ahead a;
 
     ahead_of(e, j, &a);
     x->ahead = (int64_t)a.least;
     x->ahead_most = a.exact || x->ready <= a.least ? x->ahead : (int64_t)x->ready - 1;
     explain_lane(e, j, INT64_MIN, x);
-    explain_holds(e, j, gates, a.least, x);
+    explain_holds(e, j, HOLDS_GATES, a.least, x);
     if (quiet >= 0)
         explain_as(
             x, REASON_QUIET_HOURS, quiet,
             "its tenant has quiet hours: when a worker asks for it it is put off to their end");
-    told = explain_holds(e, j, ~(gates | HOLDS_OWN), a.least, x);
+    told = explain_holds(e, j, ~(HOLDS_GATES | HOLDS_OWN), a.least, x);
     if (j->ordered && !job_owns_lane(j) && lanes_are_full(e, j->queue->tenant))
         explain_as(x, REASON_ORDERING_KEY, -1, hold_text(HOLD_LANES));
     explain_turn(e, j, &a, x);
@@ -337,7 +340,7 @@ static void explain_waiting(const struct engine *e, const struct job *j, struct 
     explain_parent(e, j, x);
     if (j->due_ms > e->now_ms)
         explain_as(x, REASON_SCHEDULED, j->due_ms, "its own time has not come, either");
-    explain_holds(e, j, 1u << HOLD_PAUSED | 1u << HOLD_MAINTENANCE, 0, x);
+    explain_holds(e, j, HOLDS_GATES, 0, x);
 }
 
 static void explain_leased(const struct engine *e, const struct job *j, struct explanation *x)

@@ -8,6 +8,7 @@
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
 #include "engine/work/work.h"
+#include "record/attempts.h"
 #include "record/opts.h"
 #include "record/record.h"
 
@@ -17,7 +18,6 @@
 static void view_trail(const struct job *j, struct job_view *v)
 {
     const struct trail *t = j->trail;
-    struct wire_reader r = wire_reader_of(blob_str(t->history));
 
     v->token = t->token;
     v->lease_ms = t->lease_ms;
@@ -33,9 +33,8 @@ static void view_trail(const struct job *j, struct job_view *v)
     v->keep_ms = trail_gone_ms(t);
     v->result = blob_str(t->result);
     v->error = blob_str(t->error);
-    while (r.p < r.end && v->history_count < HISTORY_ENTRIES &&
-           record_get_attempt(&r, &v->history[v->history_count]))
-        v->history_count++;
+    v->history = blob_str(t->history);
+    v->left_out = attempts_left_out(v->history);
 }
 
 static void view_labels(const struct job *j, struct job_view *v)
@@ -65,7 +64,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     struct job_opts o;
 
     job_opts_get(j, &o);
-    /* Member by member: the history is large and mostly unused. */
+    /* Member by member: the labels are large and mostly unused. */
     ret->id = job_id_of(e, j);
     ret->state = job_state_now(e, j);
     ret->tenant = tenant_name(j->queue->tenant);
@@ -91,8 +90,8 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->deferred_ms = -1;
     ret->deferrals = 0;
     view_labels(j, ret);
-    ret->worker = ret->note = ret->result = ret->error = (struct str){ "", 0 };
-    ret->history_count = 0;
+    ret->worker = ret->note = ret->result = ret->error = ret->history = (struct str){ "", 0 };
+    ret->left_out = 0;
     if (j->trail)
         view_trail(j, ret);
     job_image_of(j, &image);

@@ -93,6 +93,7 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
         .stalls = stalls,
         .error = error,
         .result = result,
+        .kept = e->o.attempts_kept,
     };
 
     assert(state_is_ended(state) && !state_is_ended(j->state));
@@ -130,7 +131,7 @@ static int job_replace(struct engine *e, struct job *j, unsigned outcome, struct
     struct job_image image;
 
     e->scratch.len = 0;
-    history_append(&e->scratch, j, e->now_ms, outcome, error);
+    history_append(&e->scratch, j, e->o.attempts_kept, e->now_ms, outcome, error);
     if (engine_scratch(e) < 0)
         return BELFRY_NOMEM;
     job_image_of(j, &image);
@@ -205,6 +206,7 @@ int attempt_fail(struct engine *e, struct job *j, unsigned outcome, struct str e
                          .outcome = outcome,
                          .end_ms = e->now_ms,
                          .error = error,
+                         .kept = e->o.attempts_kept,
                      });
     if (!err)
         COUNT(e, q, retried);
@@ -242,6 +244,7 @@ int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct s
                                .at_ms = after(e, again_ms),
                                .outcome = ATTEMPT_AGAIN,
                                .end_ms = e->now_ms,
+                               .kept = e->o.attempts_kept,
                            });
     else
         err = job_end(e, j, JOB_DONE, ATTEMPT_DONE, j->stalls, (struct str){ 0 }, result);
@@ -321,6 +324,7 @@ int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t i
                              .stalls = j->stalls,
                              .outcome = ATTEMPT_RELEASED,
                              .end_ms = e->now_ms,
+                             .kept = e->o.attempts_kept,
                          });
     if (err < 0)
         return err;

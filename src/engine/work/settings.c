@@ -134,14 +134,16 @@ int engine_queue_delete(struct engine *e, struct str name)
 
     if (!q || q->hidden)
         return engine_error(e, BELFRY_NOTFOUND, "there is no such queue");
-    if (queue_has_jobs(q))
+    if (queue_has_jobs(q) && !MUTANT(e->o.mutant, REMOVAL_HASTY))
         return engine_error(e, BELFRY_STATE,
                             "the queue has jobs, which may have ended: "
                             "delete them first, or let them be forgotten");
     if (q->post.waiters > 0)
         return engine_error(e, BELFRY_STATE, "workers wait for jobs of the queue");
-    if (q->settings != &queue_defaults)
-        err = emit_queue(e, &(struct queue_record){ .queue = name, .settings = queue_defaults });
+    if (q->settings != &queue_defaults) {
+        struct queue_record r = { .queue = name, .settings = queue_defaults };
+        err = MUTANT(e->o.mutant, REMOVAL_LOST) ? apply_queue(e, &r) : emit_queue(e, &r);
+    }
     if (!err && (q = queue_find(e, name)))
         queue_drop(e, q);
     return err;
@@ -177,8 +179,10 @@ int engine_tenant_delete(struct engine *e, struct str name)
     engine_tokens(e, name, (struct str){ 0 }, 1, note_token, &has_token);
     if (has_token)
         return engine_error(e, BELFRY_STATE, "tokens name the tenant: revoke them first");
-    if (t->segment)
-        err = emit_tenant(e, &(struct tenant_record){ .name = name, .settings = tenant_defaults });
+    if (t->segment) {
+        struct tenant_record r = { .name = name, .settings = tenant_defaults };
+        err = MUTANT(e->o.mutant, TENANT_REMOVAL_LOST) ? apply_tenant(e, &r) : emit_tenant(e, &r);
+    }
     if (err)
         return err;
     size_t queues = list_length(&t->queues);

@@ -46,7 +46,7 @@ static void a_lost_parent_cancels_or_lets_run(enum end how, enum job_state paren
     id_format(parent, text);
     snprintf(why, sizeof(why), "the job %.*s that it waited for was not done", ID_TEXT, text);
     assert_true(str_eq(v.error, str_of(why)));
-    assert_int_equal(v.history_count, 0);
+    assert_int_equal(v.history.len, 0);
     /* Those that come later find the same. */
     assert_int_equal(state_of(waits_for(parent)), JOB_CANCELLED);
     assert_int_equal(state_of(after("q", parent, AFTERFAIL_RUN)), JOB_READY);

@@ -3,6 +3,7 @@
 #include "support/tenants.h"
 
 #include "engine/cold.h"
+#include "record/attempts.h"
 #include "support/verify.h"
 
 static struct job_spec spec_in(const char *queue, const char *payload, int64_t in_ms)
@@ -114,6 +115,7 @@ static void a_lease_that_ends_is_a_stall_and_is_delivered_again(void **state)
 {
     struct job_spec spec = spec_in("q", "x", 0);
     struct job_view v;
+    struct attempt a;
     struct job_id id;
 
     (void)state;
@@ -125,8 +127,9 @@ static void a_lease_that_ends_is_a_stall_and_is_delivered_again(void **state)
     assert_int_equal(get(id).state, JOB_LEASED);
     pass(1);
     assert_int_equal(get(id).state, JOB_SCHEDULED);
-    assert_int_equal(get(id).history_count, 1);
-    assert_int_equal(get(id).history[0].outcome, ATTEMPT_STALLED);
+    assert_int_equal(attempts_count(get(id).history), 1);
+    assert_true(attempts_last(get(id).history, &a));
+    assert_int_equal(a.outcome, ATTEMPT_STALLED);
     pass(1100);
     assert_true(take(&v) > 0);
     assert_int_equal(v.attempt, 2);
@@ -180,7 +183,7 @@ static void a_failing_job_is_dead_after_its_attempts_and_can_be_redriven(void **
     assert_true(str_eq(get(id).error, STR("two")));
     assert_int_equal(engine_redrive(e, id), 0);
     assert_int_equal(get(id).attempt, 0);
-    assert_int_equal(get(id).history_count, 2);
+    assert_int_equal(attempts_count(get(id).history), 2);
     assert_true(take(&v) > 0);
     assert_int_equal(engine_redrive(e, id), BELFRY_STATE);
 }

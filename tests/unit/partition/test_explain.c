@@ -12,6 +12,7 @@ enum fact {
     PARENT,
     KEYED, /* another job runs that has its ordering key */
     PAUSED,
+    TENANT_STOPPED,
     MAINTENANCE,
     SHUT_LONG,    /* maintenance that ends in four hours */
     SHUT_BRIEFLY, /* likewise, in half an hour */
@@ -135,6 +136,8 @@ static void begin(struct example *c)
     begin_others(c);
     if (HAS(PAUSED))
         set_queue(QUEUE_PAUSED, (struct queue_settings){ .paused = true });
+    if (HAS(TENANT_STOPPED))
+        set_tenant(1u << TENANT_PAUSED, (struct tenant_settings){ .paused = true });
     if (c->facts & SHUT)
         be_shut(c);
     if (HAS(QUIET))
@@ -174,6 +177,7 @@ static void expect(struct expected *x, bool holds, enum reason r, int64_t until_
 static void expect_gates(const struct example *c, int64_t when_ms, struct expected *x)
 {
     expect(x, HAS(PAUSED), REASON_PAUSED, -1);
+    expect(x, HAS(TENANT_STOPPED), REASON_TENANT_PAUSED, -1);
     expect(x, HAS(MAINTENANCE), REASON_MAINTENANCE, -1);
     expect(x, c->open_ms > when_ms, REASON_MAINTENANCE, c->open_ms);
 }
