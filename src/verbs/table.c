@@ -425,7 +425,7 @@ const struct verb verb_table[] = {
         TENANT } },
     { "BULKS", VERB_READS, "Shows a tenant's bulks: those that run, and those that ended during the last day, up to 100 of them.",
       "an array of maps, as BULK answers", "BULKS", run_bulks, {
-        { "id", ARG_ID, .help = "only this bulk" },
+        { "id", ARG_ID, .thing = "bulk", .help = "only this bulk" },
         TENANT } },
     { "BULKSTOP", VERB_ADMIN, "Stops a bulk; its changes stay.", "OK", "BULKSTOP 01…", run_bulkstop, {
         { "id", ARG_ID, POS, .thing = "bulk", .help = "id of the bulk" },
