@@ -313,7 +313,8 @@ int command_check(struct command *c)
     for (size_t i = 0; err == 0 && i < VERB_ARGS_MAX && c->verb->args[i].name; i++)
         if (c->verb->args[i].type == ARG_TENANT && values[i].set)
             c->tenant = values[i].str;
-    c->all_tenants = err == 0 && !(c->verb->flags & (VERB_HOLDS | VERB_WIDE)) &&
+    c->all_tenants = err == 0 && !(c->verb->flags & VERB_HOLDS) &&
+                     (!(c->verb->flags & VERB_WIDE) || command_pages(c->verb)) &&
                      str_eq(verb_tenant(c->verb, values, given), STR(TENANT_ALL));
     return err;
 }
