@@ -48,6 +48,20 @@ void world_remember(struct world *w)
     plan_pause(w, paused);
 }
 
+/* A queue loses its turn when its last ready jobs expire, although others become ready in the same
+ * step. */
+static void lose_turns(struct model *m)
+{
+    bool stays[MODEL_QUEUES] = { 0 };
+
+    for (size_t i = 0; i < m->count; i++)
+        if (m->jobs[i].state == JOB_READY && m->jobs[i].moved < m->steps)
+            stays[m->jobs[i].queue] = true;
+    for (unsigned q = 0; q < MODEL_QUEUES; q++)
+        if (!stays[q])
+            model_lose_turn(m, q);
+}
+
 void clock_show(struct world *w)
 {
     int64_t wall, mono;
@@ -64,6 +78,7 @@ void clock_show(struct world *w)
         world_remember(w);
     world_adopt(w);
     clock_check(w);
+    lose_turns(&w->model);
     model_turns(&w->model);
     world_dispatch(w);
     for (size_t i = 0; i < WAITS_MAX; i++)

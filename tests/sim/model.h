@@ -74,14 +74,15 @@ struct model_job {
     uint32_t stalls;
     int64_t deferred_ms; /* it waits until then because of quiet hours; -1: it does not */
     uint32_t deferrals;
-    bool holding;       /* leased or deferred at its present due time: it keeps its ordering key */
-    bool retried;       /* at_ms is that of another try, after an attempt without success */
-    bool ahead;         /* ready, but the clock was set back since */
-    uint64_t fact;      /* model.changes when it last changed, but for leases */
-    unsigned dues;      /* how often its due time changed */
-    uint64_t moved;     /* model.steps when it last changed its state or place */
-    uint64_t placed;    /* model.steps when it last changed, but for what time does */
-    int64_t calm_ms;    /* model.calm_ms at the step `placed` */
+    bool holding;     /* leased or deferred at its present due time: it keeps its ordering key */
+    bool passed_over; /* a REDRIVE of its queue that is under way met it while its key was taken */
+    bool retried;     /* at_ms is that of another try, after an attempt without success */
+    bool ahead;       /* ready, but the clock was set back since */
+    uint64_t fact;    /* model.changes when it last changed, but for leases */
+    unsigned dues;    /* how often its due time changed */
+    uint64_t moved;   /* model.steps when it last changed its state or place */
+    uint64_t placed;  /* model.steps when it last changed, but for what time does */
+    int64_t calm_ms;  /* model.calm_ms at the step `placed` */
     uint64_t calm_step; /* model.calm_step at the step `placed` */
 
     uint64_t token;
@@ -481,6 +482,8 @@ int model_cancel(struct model *m, struct job_id id);
 int model_delete(struct model *m, struct job_id id);
 int model_reschedule(struct model *m, struct job_id id, int64_t due_ms);
 int model_redrive(struct model *m, struct job_id id);
+/* Another job that has the key of a dead job; or NULL. */
+struct model_job *model_rival(const struct model *m, const struct model_job *job);
 /* One of the oldest dead jobs of the queue that may be put back; NULL if there is none. */
 struct model_job *model_redrivable(const struct model *m, unsigned queue);
 void model_queue_set(struct model *m, unsigned queue, const struct model_queue *s, unsigned fields);

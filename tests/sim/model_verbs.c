@@ -429,8 +429,7 @@ int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
     return 0;
 }
 
-/* Another job that has the key of a dead one, or NULL. */
-static struct model_job *model_rival(const struct model *m, const struct model_job *job)
+struct model_job *model_rival(const struct model *m, const struct model_job *job)
 {
     struct model_job *rival = job->key ? model_find_key(m, job->queue, job->key) : NULL;
     return rival != job ? rival : NULL;

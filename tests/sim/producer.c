@@ -360,6 +360,34 @@ static void note_passed_over(struct model *m, unsigned q)
             m->queues[q].passed_over = true;
 }
 
+static bool redrive_queue(struct world *w, const struct request *r);
+
+/* A REDRIVE of many pages does not come back to jobs whose keys were taken. */
+static void note_under_way(struct world *w, unsigned q)
+{
+    struct model *m = &w->model;
+
+    for (size_t i = 0; i < m->count; i++) {
+        struct model_job *job = &m->jobs[i];
+
+        if (job->queue == q && job->state == JOB_DEAD && model_rival(m, job))
+            job->passed_over = true;
+    }
+}
+
+static void note_redriven(struct world *w, unsigned q)
+{
+    struct model *m = &w->model;
+    int under_way = 0;
+
+    for (size_t i = 0; i < PARKED_MAX; i++)
+        under_way += w->parked[i].fetch && w->parked[i].request.execute == redrive_queue &&
+                     w->parked[i].request.queue == q;
+    for (size_t i = 0; i < m->count && under_way <= 1; i++)
+        if (m->jobs[i].queue == q)
+            m->jobs[i].passed_over = false;
+}
+
 static bool redrive_queue(struct world *w, const struct request *r)
 {
     char text[TEXT_MAX];
@@ -369,8 +397,10 @@ static bool redrive_queue(struct world *w, const struct request *r)
     trace_note("REDRIVE q%u limit %zu: %d", r->queue, r->limit, n);
     model_disturb(&w->model, r->queue);
     w->model.scope = SCOPE_ALL;
-    if (n == BELFRY_COLD)
+    if (n == BELFRY_COLD) {
+        note_under_way(w, r->queue);
         return false;
+    }
     if (n == BELFRY_FULL && w->model.refusing)
         return true;
     CHECK(n >= 0 && n <= (int)r->limit, "REDRIVE of a queue answers %d", n);
@@ -383,6 +413,8 @@ static bool redrive_queue(struct world *w, const struct request *r)
     /* What is in memory comes first, what has to be fetched may make an answer shorter, and a clock
      * that was set back may bring holds of keys back. */
     bool excused = w->cold && (n > 0 || w->model.latest_ms > w->model.now_ms);
+    excused = excused || (oldest && oldest->passed_over);
+    note_redriven(w, r->queue);
     CHECK(!oldest || n == (int)r->limit || excused, "REDRIVE of a queue leaves job %" PRIu64,
           oldest->id.seq);
     /* Which one is older can be told only as long as the clock went forward, and jobs whose keys

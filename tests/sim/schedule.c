@@ -171,8 +171,8 @@ void spec_judge(struct world *w, const struct model_spec *s, int err,
         return;
     }
     /* The engine looks at AFTER and at limits only when the key is free. */
-    bool is_free =
-        err == BELFRY_NOTFOUND || err == BELFRY_LIMIT || (!err && is->outcome == SCHEDULE_CREATED);
+    bool is_free = err == BELFRY_NOTFOUND || err == BELFRY_INVALID || err == BELFRY_LIMIT ||
+                   (!err && is->outcome == SCHEDULE_CREATED);
     if (s->key && is_free)
         model_unhold(&w->model, s->queue, s->key);
     if ((err == BELFRY_KEYEXISTS || (!err && is->outcome == SCHEDULE_KEPT)) && s->key)
