@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "cli/command.h"
+#include "cli/partial.h"
 #include "cli/help.h"
 #include "cli/program.h"
 #include "genman.h"
@@ -372,20 +373,21 @@ static void put_command(struct buf *out, const struct verb *v)
 
 static void put_cli(struct buf *out)
 {
-    buf_text(out,
-             GENERATED "# The command line\n\n"
-                       "    belfry [--host HOST] [--port PORT] [--json] COMMAND ...\n\n"
-                       "Every verb of [the protocol](protocol.md) is a command, and there are "
-                       "tools besides. An argument that\nthe protocol takes by position may "
-                       "be given by position or by name. The output is a table for people,\nand "
-                       "JSON with `--json`. A table has a few columns at first, on a terminal "
-                       "and in a pipe;\n`--wide` shows all fields, and `--fields id,state` "
-                       "some. With `--json`, an error is one object on standard error:\n`code`, "
-                       "`status` (as in HTTP), `detail`, `hint` and `exit`.\n\n"
-                       "    belfry list --state dead --fields id,queue,error\n"
-                       "    belfry get 01… --raw > payload\n"
-                       "    for i in 1 2 3; do echo $i | belfry schedule mail -; done\n\n"
-                       "## Options of every command\n\n");
+    buf_text(out, GENERATED
+             "# The command line\n\n"
+             "    belfry [--host HOST] [--port PORT] [--json] COMMAND ...\n\n"
+             "Every verb of [the protocol](protocol.md) is a command, and there are "
+             "tools besides. An argument that\nthe protocol takes by position may "
+             "be given by position or by name. The output is a table for people,\nand "
+             "JSON with `--json`. A table has a few columns at first, on a terminal "
+             "and in a pipe;\n`--wide` shows all fields, and `--fields id,state` "
+             "some. With `--json`, an error is one object on standard error:\n`code`, "
+             "`status` (as in HTTP), `detail`, `hint` and `exit`.\n\n"
+             "    belfry list --state dead --fields id,queue,error\n"
+             "    belfry get 01… --raw > payload\n"
+             "    for i in 1 2 3; do echo $i | belfry schedule mail -; done\n\n" PARTIAL_DOC "\n\n"
+             "    belfry cancel 8k3\n\n"
+             "## Options of every command\n\n");
     put_flags(out, flag_globals, NULL);
     buf_text(out, "## Tools\n\n");
     for (const struct program *p = program_table; p->name; p++)

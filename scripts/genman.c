@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/partial.h"
 #include "cli/program.h"
 #include "server/option.h"
 
@@ -158,6 +159,8 @@ void man_belfry(struct buf *out)
     put_text(out, "Every verb of the server is a command, and there are tools besides. An argument "
                   "that the protocol takes by position may be given by position or by name. The "
                   "output is a table for people, and JSON with `--json`.");
+    buf_text(out, ".PP\n");
+    put_text(out, PARTIAL_DOC);
     buf_text(out, ".SH OPTIONS\nEvery command takes these.\n");
     put_flags(out, flag_globals);
     buf_text(out, ".SH TOOLS\n");

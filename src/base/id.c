@@ -70,6 +70,18 @@ void id_format(struct job_id id, char ret[ID_TEXT])
     put_pairs(ret + 2 + ID_CHUNK, ID_CHUNK, id.seq & ID_LOW60);
 }
 
+bool id_spell(struct str text, char *ret)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = id_digits[(unsigned char)text.ptr[i]];
+
+        if (!digit)
+            return false;
+        ret[i] = id_pairs[digit & 31][1];
+    }
+    return true;
+}
+
 bool id_parse(struct str text, struct job_id *ret)
 {
     unsigned marks = ID_MARK;

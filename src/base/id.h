@@ -30,4 +30,8 @@ void id_format(struct job_id id, char ret[ID_TEXT]); /* not terminated */
 /* Either case; I, L read as 1 and O as 0. False if it is not an id. */
 bool id_parse(struct str text, struct job_id *ret);
 
+/* Writes text.len characters as id_format() would write them. False if one of them stands in no id;
+ * then ret is undefined. */
+bool id_spell(struct str text, char *ret);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "cli/help.h"
 #include "cli/json.h"
+#include "cli/partial.h"
 
 int call_connect(const struct cli *cli, struct client *ret)
 {
@@ -222,12 +223,14 @@ static int call_server(const struct cli *cli, struct command *c)
     if (code == CLI_OK && command_pages(c->verb))
         code = listing_words(c);
     if (code == CLI_OK && command_check(c) < 0)
-        code = cli_usage("%s", c->why);
+        code = cli_usage_hint(c->odd_id ? PARTIAL_HINT : NULL, "%s", c->why);
     if (code == CLI_OK)
         code = call_connect(cli, &client);
     if (code != CLI_OK)
         return code;
-    code = run(cli, c, &client);
+    code = partial_resolve(c, &client);
+    if (code == CLI_OK)
+        code = run(cli, c, &client);
     client_close(&client);
     return code;
 }

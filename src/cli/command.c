@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "cli/partial.h"
+
 static const char *const placeholders[] = {
     [ARG_NAME] = "NAME",     [ARG_NAMES] = "NAMES",       [ARG_BYTES] = "TEXT",
     [ARG_PAYLOAD] = "BYTES", [ARG_KEY] = "KEY",           [ARG_ID] = "ID",
@@ -21,6 +23,7 @@ struct given {
     const char *loose[COMMAND_WORDS_MAX]; /* words without a name */
     size_t loose_n;
     struct str options[COMMAND_WORDS_MAX]; /* names and values, as words of the request */
+    bool is_id[COMMAND_WORDS_MAX];         /* of options: the word is a job's id */
     size_t options_n;
     size_t items; /* where those of ARG_ITEMS begin */
 };
@@ -33,6 +36,11 @@ static const char *placeholder_of(const struct arg *a)
     if (a->words)
         return a->words;
     return known && placeholders[a->type] ? placeholders[a->type] : "VALUE";
+}
+
+static bool is_job_id(const struct arg *a)
+{
+    return a->type == ARG_ID && !a->thing;
 }
 
 bool command_has(const struct verb *v, enum arg_type type)
@@ -62,9 +70,13 @@ void command_flags(const struct verb *v, struct flag_row *ret)
 {
     size_t n = 0;
 
-    for (; n < VERB_ARGS_MAX && v->args[n].name; n++)
-        ret[n] = (struct flag_row){ v->args[n].name, placeholder_of(&v->args[n]), v->args[n].help,
-                                    .words = v->args[n].words };
+    for (; n < VERB_ARGS_MAX && v->args[n].name; n++) {
+        const struct arg *a = &v->args[n];
+
+        ret[n] = (struct flag_row){ a->name, placeholder_of(a),
+                                    a->positional && is_job_id(a) ? PARTIAL_HELP : a->help,
+                                    .words = a->words };
+    }
     if (command_pages(v))
         ret[n++] = (struct flag_row){ "all", .help = "shows everything, page after page" };
     if (command_waits(v))
@@ -84,6 +96,20 @@ static int add_word(struct command *c, struct str word)
         return cli_fail(c->why, BELFRY_INVALID, "too many arguments");
     c->words[c->n++] = word;
     return 0;
+}
+
+/* Adds a word for a job's id. In the place of a part of an id stands a whole one, so that all words
+ * can be checked before the server is asked. */
+static int add_id(struct command *c, struct str word)
+{
+    bool part = partial_is(word);
+    struct job_id id;
+    int err = add_word(c, part ? STR(PARTIAL_STANDIN) : word);
+
+    if (err == 0 && part)
+        c->parts[c->n - 1] = word;
+    c->odd_id = c->odd_id || (!part && !id_parse(word, &id));
+    return err;
 }
 
 static int read_all(struct command *c, int fd, const char *name)
@@ -138,6 +164,8 @@ static int add_positional(struct command *c, const struct given *g)
                 err = add_word(c, str_of(g->loose[k]));
         } else if (args[i].type == ARG_PAYLOAD && (g->value[i] || !args[i].optional))
             err = add_payload(c, g->value[i] ? g->value[i] : "", g->named[i]);
+        else if (g->value[i] && is_job_id(&args[i]))
+            err = add_id(c, str_of(g->value[i]));
         else if (g->value[i])
             err = add_word(c, str_of(g->value[i]));
         else if (!args[i].optional)
@@ -186,6 +214,7 @@ static int take_flag(struct command *c, struct given *g, size_t which, const cha
             return cli_fail(c->why, BELFRY_INVALID, "too many arguments");
         option[0] = str_of(a->name);
         option[1] = equals ? (struct str){ value, (size_t)(equals - value) } : str_of(value);
+        g->is_id[g->options_n + 1] = is_job_id(a);
         if (equals)
             option[2] = str_of(equals + 1);
         g->options_n += equals ? 3 : 2;
@@ -244,13 +273,32 @@ int command_parse(struct command *c, struct cli *cli, const struct verb *v, int 
     if (err == 0)
         err = add_positional(c, &given);
     for (size_t i = 0; err == 0 && i < given.options_n; i++)
-        err = add_word(c, given.options[i]);
+        err = given.is_id[i] ? add_id(c, given.options[i]) : add_word(c, given.options[i]);
     return err;
 }
 
 void command_fini(struct command *c)
 {
     buf_fini(&c->payload);
+    buf_fini(&c->ids);
+}
+
+/* A verb with an optional id needs one, or a key, or a queue. The server would say so, too, but in
+ * the words of the protocol. */
+static int check_id(struct command *c, uint32_t given)
+{
+    const struct arg *args = c->verb->args;
+    bool key = command_has(c->verb, ARG_KEY), named = given & 1;
+
+    if (!args[0].name || !args[0].optional || !is_job_id(&args[0]))
+        return 0;
+    for (size_t i = 1; i < VERB_ARGS_MAX && args[i].name; i++)
+        if (args[i].type == ARG_KEY || (!key && args[i].type == ARG_NAME))
+            named = named || given >> i & 1;
+    if (named)
+        return 0;
+    return cli_fail(c->why, BELFRY_INVALID, "expected an id, or %s",
+                    key ? "--key and --queue" : "--queue");
 }
 
 int command_check(struct command *c)
@@ -260,7 +308,13 @@ int command_check(struct command *c)
     uint32_t given = 0;
     int err = verb_parse(c->verb, &host, c->words, c->n, c->why, sizeof(c->why), values, &given);
 
-    c->all_tenants = err == 0 && !(c->verb->flags & (VERB_HOLDS | VERB_WIDE)) &&
+    if (err == 0)
+        err = check_id(c, given);
+    for (size_t i = 0; err == 0 && i < VERB_ARGS_MAX && c->verb->args[i].name; i++)
+        if (c->verb->args[i].type == ARG_TENANT && values[i].set)
+            c->tenant = values[i].str;
+    c->all_tenants = err == 0 && !(c->verb->flags & VERB_HOLDS) &&
+                     (!(c->verb->flags & VERB_WIDE) || command_pages(c->verb)) &&
                      str_eq(verb_tenant(c->verb, values, given), STR(TENANT_ALL));
     return err;
 }

@@ -5,7 +5,8 @@
  *     schedule hello --in 2s --payload hi   ->   SCHEDULE hello hi IN 2s
  *
  * Positional arguments may be given by position or by name. A payload of `-` is read from standard
- * input, and that of `--payload @file` from that file. A payload that is left out is empty.
+ * input, and that of `--payload @file` from that file. A payload that is left out is empty. A job's
+ * id may be given in part: see partial.h.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -19,7 +20,9 @@
 struct command {
     const struct verb *verb;
     struct str words[COMMAND_WORDS_MAX]; /* borrowed from argv, the table and payload */
+    struct str parts[COMMAND_WORDS_MAX]; /* of an id in part: the text as given; else empty */
     size_t n;
+    struct buf ids;     /* the whole ids of parts */
     struct buf payload; /* the bytes of a file or of standard input */
     bool all;           /* --all, for verbs that come in pages */
     bool no_wait;       /* --no-wait, for verbs that begin something */
@@ -27,6 +30,8 @@ struct command {
     int64_t limit;      /* of a verb that comes in pages: how many jobs are shown */
     struct str cursor;  /* of a verb that comes in pages: where it goes on; empty: not given */
     bool all_tenants;   /* it asks for things of all tenants; set by command_check() */
+    struct str tenant;  /* the tenant that is given; empty: none; set by command_check() */
+    bool odd_id;        /* a word for a job's id is neither an id nor a part of one */
     char why[320];      /* after an error */
 };
 

@@ -57,8 +57,11 @@ struct delivery {
     struct job *jobs[LEASE_COUNT_MAX]; /* to be read with engine_view before the next call */
 };
 
-/* Gives ready jobs to a parked waiter, whose wait ends by that. False: no waiter can be served. The
- * host calls it until it answers false, after requests and after engine_advance. */
+/* Names the owner of the parked waiter whose turn it is. False: no waiter can be served. Until then
+ * the host ends that wait or calls engine_dispatch, after requests and after engine_advance. */
+bool engine_dispatch_next(struct engine *e, void **ret_owner);
+/* Gives ready jobs to that waiter, whose wait ends by that. False: there is no waiter, or this one
+ * gets nothing in this round. */
 bool engine_dispatch(struct engine *e, struct delivery *ret);
 
 /* Ends the wait of a waiter whose time is up. False: there is no such waiter. The host calls it

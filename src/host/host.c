@@ -58,15 +58,20 @@ static bool heed_stall(struct host *h, int64_t now_us)
     return stalled;
 }
 
-/* Answers a parked request. False: the other parked requests wait for the next turn. Many jobs may
- * become ready for many workers at once, and all their waits may end together. */
-static bool deliver_one(struct host *h, void *owner, struct job *const *jobs, size_t n)
+/* Counts the answer to a parked request. False: the other parked requests wait for the next turn.
+ * Many jobs may become ready for many workers at once, and all their waits may end together. */
+static bool note_delivery(struct host *h)
 {
-    h->ops->deliver(h->user, owner, jobs, n);
     if (++h->deliveries < DELIVERIES_MAX && time_mono_us() < h->seen_us + DELIVER_US)
         return true;
     host_wake(h);
     return false;
+}
+
+static bool deliver_one(struct host *h, void *owner, struct job *const *jobs, size_t n)
+{
+    h->ops->deliver(h->user, owner, jobs, n);
+    return note_delivery(h);
 }
 
 /* Tells parked requests that their time is up. */
@@ -281,14 +286,24 @@ static void refuse_or_accept(struct host *h)
     note_room(h, HOST_ROOM_MEMORY, &h->overfull, overfull);
 }
 
-/* Gives ready jobs to waiting workers, then hands the records to the disk. */
-static void give_out(struct host *h)
+/* Gives ready jobs to the worker whose turn it is, if the worker is still there. False: the other
+ * parked requests wait for the next turn. */
+static bool give_out_to(struct host *h, void *owner)
 {
     struct delivery d;
 
-    while (engine_dispatch(h->engine, &d))
-        if (!deliver_one(h, d.owner, d.jobs, d.n))
-            break;
+    if (h->ops->attends && !h->ops->attends(h->user, owner))
+        return note_delivery(h);
+    return !engine_dispatch(h->engine, &d) || deliver_one(h, d.owner, d.jobs, d.n);
+}
+
+/* Gives ready jobs to waiting workers, then hands the records to the disk. */
+static void give_out(struct host *h)
+{
+    void *owner;
+
+    while (engine_dispatch_next(h->engine, &owner) && give_out_to(h, owner))
+        ;
     h->ops->lease(h->user);
     note_work(h, "giving out jobs");
     start_commit(h, true);

@@ -42,6 +42,9 @@ struct host_ops {
     /* A parked LEASE has work (n > 0), or its time is up (n = 0): see engine_wait. Jobs are to be
      * read with engine_view during the call only. */
     void (*deliver)(void *user, void *owner, struct job *const *jobs, size_t n);
+    /* The turn of a parked LEASE has come. False: its worker is gone, and the user has ended the
+     * wait (engine_wait_cancel). The slot may be NULL. */
+    bool (*attends)(void *user, void *owner);
     /* Jobs may have become ready: the user leases jobs for workers of its own. */
     void (*lease)(void *user);
     /* The durable lsn has grown: answers that waited for it may leave. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/client.h"
 
+#include <poll.h>
+
 #include "host/errand.h"
 
 #define FLUSH_US    2000 /* the time for flushing clients in one go */
@@ -86,6 +88,14 @@ void client_end_wait(struct client *c)
 {
     engine_wait_cancel(c->server->host.engine, c->session.parked);
     c->ops->deliver(c, NULL, 0);
+}
+
+/* Requests that wait in the socket may stand before its end, so that reading would not show it. */
+bool socket_is_ended(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+
+    return poll(&p, 1, 0) > 0;
 }
 
 void client_abandon(struct client *c)

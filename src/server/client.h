@@ -21,6 +21,9 @@ struct client_ops {
     void (*fetched)(struct client *c, int err, const char *detail);
     /* A parked LEASE has jobs, or its time is up: see host_ops. */
     void (*deliver)(struct client *c, struct job *const *jobs, size_t n);
+    /* Whether the client of a parked LEASE may still want jobs. A client that has closed its side,
+     * or that is gone, wants none: then the wait is ended with an empty answer. */
+    bool (*attends)(struct client *c);
     /* Ends the wait of a parked LEASE with an empty answer, and takes no more requests. */
     void (*drain)(struct client *c);
     bool (*has_output)(const struct client *c);
@@ -60,6 +63,8 @@ void client_await_commit(struct client *c);
 void client_queue(struct client *c);
 /* Ends the wait of a parked LEASE with an empty answer. */
 void client_end_wait(struct client *c);
+/* Whether the other side of the socket has closed, or the connection is broken. */
+bool socket_is_ended(int fd);
 /* Gives up everything that the request waits for. */
 void client_abandon(struct client *c);
 /* Tells the log why, and closes. */

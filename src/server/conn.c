@@ -585,6 +585,7 @@ static const struct client_ops conn_ops = {
     .resume = conn_resume,
     .fetched = conn_fetched,
     .deliver = conn_deliver,
+    .attends = conn_attends,
     .drain = conn_drain,
     .has_output = conn_has_output,
     .sweep = conn_sweep,

@@ -36,6 +36,8 @@ void conn_watch(struct conn *c);
 /* The caller calls it when the client has gone. True: enough connections end in this turn, and this
  * connection ends in a later turn. */
 bool conn_put_off(struct conn *c);
+/* As client_ops.attends. */
+bool conn_attends(struct client *client);
 /* Replies were added to `out`, which now waits for lsn. */
 void conn_note_reply(struct conn *c, uint64_t lsn);
 /* Drops bytes that the server has not received yet, because closing with unread bytes could lose

@@ -18,6 +18,19 @@ bool conn_put_off(struct conn *c)
     return true;
 }
 
+/* The loop may not have heard of the end yet. It is looked for here, because a job that is leased
+ * to a client that is gone would wait until the lease ends. */
+bool conn_attends(struct client *client)
+{
+    struct conn *c = container_of(client, struct conn, client);
+
+    if (!socket_is_ended(c->fd))
+        return true;
+    c->eof = true;
+    client_end_wait(client);
+    return false;
+}
+
 void conns_let_go(struct server *s)
 {
     s->going.closes = 0;

@@ -151,6 +151,14 @@ static void deliver(void *user, void *owner, struct job *const *jobs, size_t n)
     c->ops->deliver(c, jobs, n);
 }
 
+static bool attends(void *user, void *owner)
+{
+    struct client *c = owner;
+
+    (void)user;
+    return c->ops->attends(c);
+}
+
 static void lease(void *user)
 {
     push_turn(user);
@@ -248,6 +256,7 @@ static void worked(void *user, const char *what, int64_t us)
 static const struct host_ops hosting_ops = {
     .configure = configure,
     .deliver = deliver,
+    .attends = attends,
     .lease = lease,
     .settled = settled,
     .fetched = fetched,

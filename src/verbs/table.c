@@ -427,23 +427,23 @@ const struct verb verb_table[] = {
         TENANT } },
     { "BULKS", VERB_READS, "Shows a tenant's bulks: those that run, and those that ended during the last day, up to 100 of them.",
       "an array of maps, as BULK answers", "BULKS", run_bulks, {
-        { "id", ARG_ID, .help = "only this bulk" },
+        { "id", ARG_ID, .thing = "bulk", .help = "only this bulk" },
         TENANT } },
     { "BULKSTOP", VERB_ADMIN, "Stops a bulk; its changes stay.", "OK", "BULKSTOP 01…", run_bulkstop, {
         { "id", ARG_ID, POS, .thing = "bulk", .help = "id of the bulk" },
         TENANT } },
-    { "AUDIT", VERB_READS, "Shows the audit log, oldest first: each change of settings, tokens, recurrences and bulks, "
+    { "AUDIT", VERB_READS | VERB_WIDE, "Shows the audit log, oldest first: each change of settings, tokens, recurrences and bulks, "
                            "and each PAUSE, RESUME and REDRIVE. Entries are kept for audit_retention. A page may be "
                            "short or empty although there are more.",
       "a map: entries (an array of maps: at_ms, tenant, user, client, address, verb, request, outcome, id) and cursor, "
-      "for the next page; null when there are no more", "AUDIT FROM 2027-01-01T00:00:00Z TENANT *", run_audit, {
+      "for the next page; null when there are no more", "AUDIT FROM 2027-01-01T00:00:00Z", run_audit, {
         { "from", ARG_MOMENT, INTO(struct audit_filter, from_ms), .help = "only entries of this moment or later" },
         { "to", ARG_MOMENT, INTO(struct audit_filter, to_ms), .help = "only entries before this" },
         { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct audit_filter, limit),
           .help = "how many in a page; 100 if not given" },
         CURSOR,
-        { "tenant", ARG_TENANT, .help = "the tenant whose things were changed; by default that of the token, or "
-                                        "`default`; `*` for all tenants" } } },
+        { "tenant", ARG_TENANT, .help = "the tenant whose things were changed; by default that of the token; `*`, the "
+                                        "default without one, for all tenants" } } },
     { "TOKENCREATE", VERB_ADMIN | VERB_SERVER,
       "Makes a token. The first token must be an admin of tenant *; from then on every request needs a token. The "
       "text of the token is in this answer only, because the server stores a hash.",

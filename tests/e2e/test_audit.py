@@ -113,8 +113,8 @@ def test_a_tenant_sees_its_own(b):
     for verb, tenant in (("PAUSE", "acme"), ("PAUSE", "default"), ("RESUME", "acme"), ("PAUSE", "zeta")):
         b.call(verb, "q", "TENANT", tenant)
     assert len(b.call("AUDIT", "TENANT", "acme")["entries"]) == 2
-    assert len(b.call("AUDIT")["entries"]) == 1
-    assert len(entries(b)) == 4
+    assert len(b.call("AUDIT", "TENANT", "default")["entries"]) == 1
+    assert b.call("AUDIT")["entries"] == entries(b) and len(entries(b)) == 4
 
 
 def test_words_are_cut_and_quoted(b):

@@ -44,7 +44,10 @@ until (exec 3<>"/dev/tcp/127.0.0.1/$BELFRY_PORT") 2>/dev/null; do
 done""",
     "make": r"""[ "$*" = run ] && BELFRY_GREETING=1 exec belfryd""",
     "sudo": r"""exec "$@" """,
-    "curl": r"""exec /usr/bin/curl -sS --fail-with-body -m 60 -w '\n' "$@" """,
+    "curl": r"""/usr/bin/curl -sS --fail-with-body -m 60 -w '\n' "$@" | tee answer || exit
+case " $* " in
+*/leases*) for name in id token; do sed -n "s/.*\"$name\":\"\([^\"]*\)\".*/\1/p" answer >lease.$name; done ;;
+esac""",
     "redis-cli": r"""/usr/bin/redis-cli "$@" | tee answer
 ! grep -qE '^(ERR|[A-Z]+ )' answer || exit 1
 case " $* " in *" LEASE "*) awk '/^(id|token)$/ {name=$0; getline; print > "lease." name}' answer ;; esac""",
@@ -116,6 +119,7 @@ def shell(tmp_path):
     def run(texts):
         script = "set -euo pipefail\n" + "\n".join(texts)
         for before, after in ((r"\b2355\b", str(port)), (r"/(var/lib|etc)/belfry", rf"{tmp_path}/\1/belfry"),
+                              (r"(?m)^(.*'[^'\n]*)<(id|token)>([^'\n]*'.*)$", r"""\1'"$(cat lease.\2)"'\3"""),
                               (r"<(id|token)>", r'"$(cat lease.\1)"'), (r"cat > ~", r'cat < "$HOME/pasted" > ~')):
             script = re.sub(before, after, script)
         return subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=100, env={

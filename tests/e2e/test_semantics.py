@@ -434,7 +434,7 @@ def test_point_29_audit_tells_who_changed_what_also_after_a_kill(server):
         assert (entry["verb"], entry["request"], entry["client"]) == ("PAUSE", "PAUSE q TENANT acme", "ops")
         assert entry["address"].startswith("127.0.0.1:") and entry["at_ms"] <= now_ms()
         assert b.call("QUEUE", "q", "TENANT", "acme")["paused"] is True
-        assert b.call("AUDIT")["entries"] == []
+        assert b.call("AUDIT", "TENANT", "default")["entries"] == []
 
 
 def test_point_29_a_token_says_who_may_do_what(server):

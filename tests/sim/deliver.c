@@ -341,9 +341,14 @@ static void check_rates(struct world *w)
 void world_dispatch(struct world *w)
 {
     struct delivery d;
+    void *owner;
 
-    while (engine_dispatch(w->engine, &d))
+    while (engine_dispatch_next(w->engine, &owner)) {
+        if (!engine_dispatch(w->engine, &d))
+            continue;
+        CHECK(d.owner == owner, "another worker is served than the host was told");
         deliver(w, d.owner, d.jobs, d.n);
+    }
     world_adopt_met(w);
     for (size_t i = 0; i < WAITS_MAX; i++) {
         struct wait *wait = &w->waits[i];

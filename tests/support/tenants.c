@@ -44,9 +44,11 @@ void advance(void)
 void dispatch(void)
 {
     struct delivery d;
+    void *owner;
 
-    while (engine_dispatch(e, &d))
-        deliver(d.owner, d.jobs, d.n);
+    while (engine_dispatch_next(e, &owner))
+        if (engine_dispatch(e, &d))
+            deliver(d.owner, d.jobs, d.n);
 }
 
 int zone_named(void *arg, struct str name, const struct zone **ret, const char **ret_why)

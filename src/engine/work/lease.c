@@ -418,11 +418,10 @@ static struct post *post_served(struct engine *e)
     return list_empty(&t->serving) ? NULL : container_of(t->serving.next, struct post, dispatch);
 }
 
-/* A post whose queues are held is called again by the event that ends the hold. A post that was not
- * served because memory is short or the server is at its limit stays for the next round. A post
- * whose jobs are to be passed over also stays, when PASSED_OVER_MAX jobs were passed over already.
- * Then engine_next_wake asks for the next round at once. */
-bool engine_dispatch(struct engine *e, struct delivery *ret)
+/* The post that is served now, if a worker waits there and a queue has its turn; else NULL. A post
+ * whose queues are held is called again by the event that ends the hold. A post that was not served
+ * because memory is short or the server is at its limit stays for the next round. */
+static struct post *post_waited_for(struct engine *e)
 {
     struct turns *t = &e->place.turns;
     struct post *p;
@@ -430,16 +429,43 @@ bool engine_dispatch(struct engine *e, struct delivery *ret)
     while ((p = post_served(e))) {
         bool waits = !list_empty(&p->waits);
 
-        if (waits && post_next(e, p)) {
-            if (serve(e, container_of(p->waits.next, struct wait_link, link)->waiter, ret))
-                return true;
+        if (waits && post_next(e, p))
+            return p;
+        if (waits && server_is_full(e))
             list_move(&t->later, &p->dispatch);
-        } else if (waits && server_is_full(e)) {
-            list_move(&t->later, &p->dispatch);
-        } else {
+        else
             list_remove(&p->dispatch);
-        }
     }
     list_splice(&t->dispatch, &t->later);
+    return NULL;
+}
+
+static struct waiter *post_waiter(const struct engine *e, const struct post *p)
+{
+    struct list *first = MUTANT(e->o.mutant, SERVES_ANOTHER) ? p->waits.prev : p->waits.next;
+
+    return container_of(first, struct wait_link, link)->waiter;
+}
+
+bool engine_dispatch_next(struct engine *e, void **ret_owner)
+{
+    struct post *p = post_waited_for(e);
+
+    if (p)
+        *ret_owner = container_of(p->waits.next, struct wait_link, link)->waiter->owner;
+    return p;
+}
+
+/* A post whose jobs are to be passed over stays, when PASSED_OVER_MAX jobs were passed over
+ * already. Then engine_next_wake asks for the next round at once. */
+bool engine_dispatch(struct engine *e, struct delivery *ret)
+{
+    struct post *p = post_waited_for(e);
+
+    if (!p)
+        return false;
+    if (serve(e, post_waiter(e, p), ret))
+        return true;
+    list_move(&e->place.turns.later, &p->dispatch);
     return false;
 }

@@ -181,6 +181,14 @@ static void http_deliver(struct client *client, struct job *const *jobs, size_t 
     http_flush(client);
 }
 
+static bool http_attends(struct client *client)
+{
+    if (!socket_is_ended(http_of(client)->fd))
+        return true;
+    client_end_wait(client);
+    return false;
+}
+
 static void http_drain(struct client *client)
 {
     if (client->session.parked)
@@ -260,6 +268,7 @@ static const struct client_ops http_ops = {
     .resume = http_resume,
     .fetched = http_fetched,
     .deliver = http_deliver,
+    .attends = http_attends,
     .drain = http_drain,
     .has_output = http_has_output,
     .sweep = http_sweep,

@@ -46,6 +46,17 @@ static void every_pair_of_characters_is_read_as_it_was_written(void **state)
     }
 }
 
+static void a_part_of_an_id_is_spelled_as_ids_are(void **state)
+{
+    char spelled[8] = { 0 };
+    (void)state;
+    assert_true(id_spell(STR("o1ilzk"), spelled));
+    assert_string_equal(spelled, "0111ZK");
+    assert_true(id_spell(STR(""), spelled));
+    assert_false(id_spell(STR("8u3"), spelled));
+    assert_false(id_spell(STR("8-3"), spelled));
+}
+
 static void text_sorts_as_the_numbers_do(void **state)
 {
     static const int64_t dues[] = { 0, 1, 31, 32, 1700000000000, DUE_MAX };
@@ -107,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_written_in_crockfords_base_32),
         cmocka_unit_test(every_pair_of_characters_is_read_as_it_was_written),
+        cmocka_unit_test(a_part_of_an_id_is_spelled_as_ids_are),
         cmocka_unit_test(text_sorts_as_the_numbers_do),
         cmocka_unit_test(either_case_and_lookalikes_are_read),
         cmocka_unit_test(what_is_no_id_is_refused_and_leaves_the_output_alone),

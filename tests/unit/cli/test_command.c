@@ -135,6 +135,21 @@ static void an_optional_position_may_be_left_out(void **state)
     assert_words(DROP, "", "DROP");
 }
 
+static void a_part_of_an_id_is_kept_beside_its_word(void **state)
+{
+    struct parsed *p = parse(DROP, "8k3");
+    (void)state;
+    assert_string_equal(p->line, "DROP|00000000000000000000000000");
+    assert_true(str_eq(p->c.parts[1], STR("8k3")));
+    assert_false(p->c.odd_id);
+    p = parse(DROP, "--key 8k3 --queue 8k3");
+    assert_string_equal(p->line, "DROP|key|8k3|queue|8k3");
+    assert_int_equal(p->c.parts[2].len + p->c.parts[4].len, 0);
+    assert_string_equal(parse(DROP, "8k")->line, "DROP|8k"); /* too short to be a part */
+    assert_true(parse(DROP, "8k")->c.odd_id);
+    assert_string_equal(parse(DROP, "user-7")->line, "DROP|user-7");
+}
+
 static void global_options_go_to_the_command_line_itself(void **state)
 {
     struct parsed *p = parse(PUT, "q hi --json --port 7 --host=h --in 2s");
@@ -358,6 +373,7 @@ int main(void)
         cmocka_unit_test(dashes_and_underscores_are_the_same_in_names),
         cmocka_unit_test(two_dashes_end_the_options),
         cmocka_unit_test(an_optional_position_may_be_left_out),
+        cmocka_unit_test(a_part_of_an_id_is_kept_beside_its_word),
         cmocka_unit_test(global_options_go_to_the_command_line_itself),
         cmocka_unit_test(verbs_with_cursors_take_all),
         cmocka_unit_test(wrong_arguments_are_named),

@@ -32,6 +32,7 @@ static struct partition_report report;
 static struct {
     int settled;
     int delivered;
+    int gone;
     int leased;
     int fetched;
     int answered;
@@ -46,6 +47,7 @@ static struct {
 static uint64_t memory_bytes;
 static struct job_id wanted; /* by the request that is executed again */
 static unsigned slow_us;     /* for so long it is executed */
+static struct waiter *gone;  /* whose worker is gone */
 static char other;           /* another owner that wants the same */
 static int other_at;         /* so many were executed when it was */
 
@@ -74,6 +76,17 @@ static void configure(void *user, struct partition_options *o)
     o->block_bytes = 1024;
     o->piece_bytes = 8192;
     o->lookahead_ms = 1000;
+}
+
+static bool attends(void *user, void *owner)
+{
+    (void)user, (void)owner;
+    if (!gone)
+        return true;
+    engine_wait_cancel(host.engine, gone);
+    gone = NULL;
+    seen.gone++;
+    return false;
 }
 
 static void lease(void *user)
@@ -161,9 +174,9 @@ static void worked(void *user, const char *what, int64_t us)
     seen.sent += strstr(what, "settled") != NULL;
 }
 
-static const struct host_ops ops = { configure, deliver,  lease,        settled,
-                                     fetched,   answered, chore_failed, room_changed,
-                                     stalled,   failed,   reopened,     worked };
+static const struct host_ops ops = { configure, deliver,  attends,      lease,        settled,
+                                     fetched,   answered, chore_failed, room_changed, stalled,
+                                     failed,    reopened, worked };
 
 /* ---- The loop ---- */
 
@@ -287,7 +300,7 @@ static void a_job_is_ready_at_its_time_though_nobody_asks(void **state)
     assert_true(time_wall_ms() >= due);
 }
 
-static void a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up(void **state)
+static void a_parked_worker_gets_its_job_unless_it_is_gone_or_its_time_is_up(void **state)
 {
     struct str queue = STR("q");
     struct lease_request r = { .queues = &queue, .queue_count = 1, .count = 1, .for_ms = -1 };
@@ -296,8 +309,11 @@ static void a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up(void **s
 
     (void)state;
     host_advance(&host);
-    assert_int_equal(engine_wait(host.engine, &r, HOUR, &wanted, &w), 0);
+    assert_int_equal(engine_wait(host.engine, &r, HOUR, &other, &gone), 0);
     id = schedule("q", time_wall_ms());
+    while (seen.gone == 0)
+        turn_once();
+    assert_int_equal(engine_wait(host.engine, &r, HOUR, &wanted, &w), 0);
     assert_int_equal(seen.delivered, 0);
     while (seen.delivered == 0)
         turn_once();
@@ -583,7 +599,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_scheduled_becomes_durable_and_the_user_is_told),
         TEST(a_job_is_ready_at_its_time_though_nobody_asks),
-        TEST(a_parked_worker_gets_its_job_or_is_told_that_its_time_is_up),
+        TEST(a_parked_worker_gets_its_job_unless_it_is_gone_or_its_time_is_up),
         TEST(a_herd_of_workers_gets_a_herd_of_jobs_in_several_turns),
         TEST(waits_that_end_together_are_answered_in_several_turns),
         TEST(a_lease_does_not_end_while_the_loop_stands_still),
