@@ -94,6 +94,27 @@ static inline const char *http_header(const struct http_client *c, const char *n
     return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
 }
 
+/* The rest of a text that begins so, in any case; NULL: it does not, or there is none. */
+static inline const char *http_behind(const char *text, const char *beginning)
+{
+    size_t n = strlen(beginning);
+
+    return text && strncasecmp(text, beginning, n) == 0 ? text + n : NULL;
+}
+
+/* ---- Access: http_access.c ---- */
+
+/* Refuses requests of foreign pages in a browser on this machine. True: the request was refused. A
+ * foreign page cannot send JSON without asking first (415). Its Origin differs from Host, or the
+ * browser says that the page is from elsewhere. If the name of the page leads to this server, Host
+ * is not one of our names; with TLS the browser sees that from the certificate. */
+bool http_refuse_strangers(struct http_client *c);
+/* Looks at the request's token before its body comes, so that no body of a stranger is kept. The
+ * answer is an error if the request may not go on. */
+void http_authenticate(struct http_client *c);
+
+/* ---- Answers ---- */
+
 /* Makes the answer a problem. A body that still comes is read and dropped. */
 void http_turn_away(struct http_client *c, const char *code, int status, const char *detail);
 /* True: the journal is being opened, and the request was turned away for that. */
