@@ -115,6 +115,12 @@ struct options {
         char *headers;
         char *service;
     } otlp;
+    struct {
+        int64_t on;
+        char *prefix; /* as http_check reads it; empty: none */
+        char *label;
+        int64_t session_ms;
+    } ui;
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file. Behind a dash it may be missing. */

@@ -165,6 +165,16 @@ static const struct option_row option_table[] = {
       "Headers that the server sends along with traces: name=value, with commas between." },
     { "otlp_service", OPTION_STRING, FIXED, AT(otlp.service), "belfry", 1, 255, NULL,
       "The name of this service in traces." },
+    { "ui", OPTION_WORD, RELOADABLE, AT(ui.on), "yes", 0, 0, "no|yes",
+      "Whether browsers get the dashboard at `/`. `no`: they get a short page with links and a first job to try." },
+    { "ui_prefix", OPTION_STRING, FIXED, AT(ui.prefix), "", 0, 40, NULL,
+      "Path below which the server answers everything a second time, such as `/belfry`. A proxy can then hand on this "
+      "part of its own paths as it is. Empty for none." },
+    { "ui_label", OPTION_STRING, RELOADABLE, AT(ui.label), "", 0, 40, NULL,
+      "Text of a badge in the dashboard, such as `staging`, to tell servers apart. Empty for none." },
+    { "ui_session", OPTION_DURATION, RELOADABLE, AT(ui.session_ms), "12h", SECOND, 365 * DAY, NULL,
+      "How long the session of a browser lasts after its login. It ends earlier if its token is revoked or expires, and "
+      "when the server ends." },
 };
 /* clang-format on */
 

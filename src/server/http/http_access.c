@@ -4,6 +4,7 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 
+#include "base/time.h"
 #include "server/http/http_client.h"
 #include "verbs/secret.h"
 
@@ -44,17 +45,24 @@ static bool is_cross_site(const struct http_client *c)
              (c->match.route->page == HTTP_DOCS || c->match.route->page == HTTP_HOME));
 }
 
+/* Whether the origin of a page is this server, as far as Host says. */
+static bool is_own_origin(const struct http_client *c, const char *origin)
+{
+    const char *host = http_header(c, MHD_HTTP_HEADER_HOST), *from = strstr(origin, "://");
+
+    return host && from && strcasecmp(from + 3, host) == 0;
+}
+
 bool http_refuse_strangers(struct http_client *c)
 {
     const char *host = http_header(c, MHD_HTTP_HEADER_HOST),
                *origin = http_header(c, MHD_HTTP_HEADER_ORIGIN);
-    const char *from = origin ? strstr(origin, "://") : NULL;
 
     if (has_tokens(c->client.server)) /* No browser sends them by itself. */
         return false;
     if (host && !c->client.peer.tls && !is_own_host(host))
         http_turn_away(c, "INVALID", 421, "Host: expected localhost or an address");
-    else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
+    else if (origin && !is_own_origin(c, origin))
         http_turn_away(c, "INVALID", 403, "Origin: pages of other origins are not answered");
     else if (is_cross_site(c))
         http_turn_away(c, "INVALID", 403,
@@ -89,8 +97,7 @@ static int show_token(struct http_client *c, struct str token)
     secret_hash(token, hash);
     if (is_shown_again(c, hash))
         return 0;
-    c->has_shown = false;
-    identity_forget(&c->client.session.who);
+    http_become_nobody(c);
     err = session_auth(&c->client.session, &target, (struct str){ 0 }, token);
     if (!err) {
         memcpy(c->shown, hash, sizeof(hash));
@@ -99,29 +106,92 @@ static int show_token(struct http_client *c, struct str token)
     return err;
 }
 
+void http_become_nobody(struct http_client *c)
+{
+    c->has_shown = false;
+    c->client.session.login = 0;
+    identity_forget(&c->client.session.who);
+}
+
+/* Whether the route is a page that a person may open by its address, and that changes nothing. */
+static bool is_page(const struct http_route *r)
+{
+    return r && r->page != HTTP_VERB && r->method == HTTP_GET;
+}
+
+/* Why a page may not use the cookie of a session; NULL: it may. A browser sends a cookie with each
+ * request to this server, whatever page makes it ask. The browser says which page it was. */
+static const char *refuse_page(const struct http_client *c)
+{
+    const char *site = http_header(c, "Sec-Fetch-Site");
+    const char *origin = http_header(c, MHD_HTTP_HEADER_ORIGIN);
+
+    if (!site)
+        return "Sec-Fetch-Site: is missing, which browsers send over TLS and to localhost; other "
+               "clients show their token in the header Authorization";
+    if (strcasecmp(site, "none") == 0 && is_page(c->match.route))
+        return NULL;
+    if (strcasecmp(site, "same-origin") != 0)
+        return "Sec-Fetch-Site: pages of other origins cannot use a session";
+    /* A page that hides where it comes from has no Origin of its own: null. */
+    if (origin && strcmp(origin, "null") != 0 && !is_own_origin(c, origin))
+        return "Origin: differs from Host; a proxy has to hand Host on as it is";
+    return NULL;
+}
+
+/* Takes the token of the session whose cookie the request has. After an error, or if the request
+ * was turned away, the client is nobody. NOAUTH, BUSY. */
+static int show_cookie(struct http_client *c)
+{
+    struct session_target target = client_target(c->client.server, client_is_crowded(&c->client));
+    struct str cookie = login_cookie(http_header(c, MHD_HTTP_HEADER_COOKIE));
+    const char *why = cookie.ptr ? refuse_page(c) : NULL;
+    const struct login *l =
+        cookie.ptr && !why ? logins_find(&c->client.server->http.logins, cookie, time_mono_ms()) : NULL;
+
+    if (!l || l->number != c->client.session.login)
+        http_become_nobody(c);
+    if (why)
+        http_turn_away(c, "NOPERM", 403, why);
+    else if (!l && cookie.ptr)
+        http_turn_away(c, "NOAUTH", 401, "the session of this browser has ended: log in again");
+    return l ? login_resume(l, &c->client.session, &target) : 0;
+}
+
 void http_authenticate(struct http_client *c)
 {
     struct server *s = c->client.server;
     struct str token = bearer_of(http_header(c, MHD_HTTP_HEADER_AUTHORIZATION));
+    const struct http_route *route = c->match.route;
     char text[160];
     int err = 0;
 
-    if ((c->match.route && c->match.route->open) || http_turn_away_early(c))
+    if (route && route->open && route->page == HTTP_SESSION) {
+        const char *why = refuse_page(c);
+
+        if (why)
+            http_turn_away(c, "NOPERM", 403, why);
+    }
+    if ((route && route->open) || http_turn_away_early(c))
         return;
-    if (token.ptr && has_tokens(s))
+    if (!has_tokens(s))
+        http_become_nobody(c);
+    else if (token.ptr)
         err = show_token(c, token);
     else
-        identity_forget(&c->client.session.who);
+        err = show_cookie(c);
+    if (c->answered)
+        return;
     if (err == BELFRY_BUSY) {
         http_turn_away(c, "BUSY", 429, session_auth_why(&c->client.session, err));
-    } else if (err) {
+    } else if (err == BELFRY_WRONGPASS) {
         http_turn_away(c, error_name(err), 401, session_auth_why(&c->client.session, err));
-    } else if (identity_check(&c->client.session.who, s->host.engine, c->client.session.remote) <
-               0) {
+    } else if (err || identity_check(&c->client.session.who, s->host.engine,
+                                     c->client.session.remote) < 0) {
         snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
                  identity_why(&c->client.session.who, s->host.engine));
         http_turn_away(c, "NOAUTH", 401, text);
-    } else if (c->match.route && !http_admit(&c->client.session, c->match.route, &c->answer)) {
+    } else if (route && !http_admit(&c->client.session, route, &c->answer)) {
         c->answered = true;
     }
 }

@@ -52,7 +52,9 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     c->since_ms = time_mono_ms();
     c->answered = c->html = c->last = false;
     c->type = NULL;
-    c->shared = NULL;
+    c->shared = (struct str){ 0 };
+    c->file = NULL;
+    c->cookie[0] = '\0';
     c->lsn = 0;
     c->dropped = 0;
     c->key = c->trace[0] = c->trace[1] = NULL;
@@ -68,12 +70,6 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
 
 /* ---- Answers ---- */
 
-/* Without memory for the header the answer is right, too. */
-static void add_header(struct MHD_Response *r, const char *name, const char *value)
-{
-    MHD_add_response_header(r, name, value);
-}
-
 static void add_allow(const struct http_client *c, struct MHD_Response *r)
 {
     char text[64] = "";
@@ -83,46 +79,35 @@ static void add_allow(const struct http_client *c, struct MHD_Response *r)
         if (c->match.allowed & 1u << m)
             len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
                                     m == HTTP_GET ? "GET, HEAD" : http_method_name(m));
-    add_header(r, MHD_HTTP_HEADER_ALLOW, text);
-}
-
-/* The page takes nothing from elsewhere, and no other page may contain it. */
-static void add_page_headers(const struct http_client *c, struct MHD_Response *r)
-{
-    char policy[256];
-
-    snprintf(policy, sizeof(policy),
-             "default-src 'none'; connect-src 'self'; script-src 'nonce-%s'; style-src 'nonce-%s'; "
-             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-             c->nonce, c->nonce);
-    add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
-    add_header(r, "Content-Security-Policy", policy);
-    add_header(r, "Referrer-Policy", "no-referrer");
-    add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    http_add_header(r, MHD_HTTP_HEADER_ALLOW, text);
 }
 
 static void add_headers(struct http_client *c, struct MHD_Response *r)
 {
     const struct http_answer *a = &c->answer;
 
-    if (c->html)
-        add_page_headers(c, r);
-    else if (a->body.len || c->shared)
-        add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
-                   a->problem ? HTTP_PROBLEM_TYPE
-                   : c->type  ? c->type
-                              : "application/json");
-    add_header(r, "X-Content-Type-Options", "nosniff"); /* a browser must not guess the type */
+    if (c->html || c->file)
+        http_add_page_headers(c, r);
+    else if (a->body.len || c->shared.ptr)
+        http_add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+                        a->problem ? HTTP_PROBLEM_TYPE
+                        : c->type  ? c->type
+                                   : "application/json");
+    http_add_header(r, "X-Content-Type-Options", "nosniff"); /* a browser must not guess the type */
+    /* Pages of other origins cannot even contain it, as an image or a script. */
+    http_add_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+    if (c->cookie[0])
+        http_add_header(r, MHD_HTTP_HEADER_SET_COOKIE, c->cookie);
     if (a->location[0])
-        add_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
+        http_add_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
     if (a->status == 401)
-        add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"belfry\"");
+        http_add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"belfry\"");
     if (a->status == 405)
         add_allow(c, r);
     if (a->status == 429 || a->status == 503)
-        add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        http_add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     if (c->client.server->stopping || c->last || stranger_is_late(&c->client, time_mono_ms()))
-        add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
+        http_add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 /* Whether an answer is larger than unread replies may be. A value that is no base64 is at most
@@ -136,10 +121,18 @@ static bool is_over_limit(const struct http_client *c)
 }
 
 /* libmicrohttpd reads the body from c->answer, or c->shared, until the request is completed. */
+static struct MHD_Response *fixed_response(const struct http_client *c)
+{
+    struct str body = c->shared.ptr ? c->shared : buf_view(&c->answer.body);
+
+    /* The library takes a pointer to bytes that it does not change. */
+    return MHD_create_response_from_buffer(body.len, (void *)(uintptr_t)body.ptr,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
 static enum MHD_Result send_answer(struct http_client *c)
 {
     struct http_answer *a = &c->answer;
-    const struct buf *body = c->shared ? c->shared : &a->body;
     struct MHD_Response *r;
     enum MHD_Result ok;
 
@@ -147,12 +140,11 @@ static enum MHD_Result send_answer(struct http_client *c)
         buf_fini(&a->body);
         http_refuse("TOOLARGE", 500, "the answer is over output_limit: ask for less", a);
     }
-    if (a->body.len && !c->shared && a->body.ptr[a->body.len - 1] != '\n')
+    if (a->body.len && !c->shared.ptr && a->body.ptr[a->body.len - 1] != '\n')
         buf_text(&a->body, "\n"); /* so that a prompt stands on a line of its own */
     if (a->body.failed)
         return MHD_NO;
-    r = c->stream ? http_stream_response(c)
-                  : MHD_create_response_from_buffer(body->len, body->ptr, MHD_RESPMEM_PERSISTENT);
+    r = c->stream ? http_stream_response(c) : fixed_response(c);
     if (!r)
         return MHD_NO;
     add_headers(c, r);
@@ -189,6 +181,8 @@ static bool is_json(const char *type)
 
 static size_t body_limit(const struct http_client *c)
 {
+    if (c->match.route && c->match.route->open)
+        return ACCOUNT_SMALL; /* of a stranger */
     return 2 * (size_t)c->client.server->options.max_payload + SLACK_BYTES;
 }
 
@@ -219,6 +213,20 @@ static void check_body(struct http_client *c, const char *length)
         charge_body(c, strtoull(length, NULL, 10));
 }
 
+/* Takes ui_prefix from the front of a path. */
+static struct str path_without_prefix(const struct http_client *c, struct str path)
+{
+    struct str prefix = str_of(c->client.server->options.ui.prefix);
+
+    if (prefix.len == 0 || !str_starts(path, prefix))
+        return path;
+    if (path.len == prefix.len)
+        return STR("/");
+    return path.ptr[prefix.len] == '/'
+               ? (struct str){ path.ptr + prefix.len, path.len - prefix.len }
+               : path;
+}
+
 static void find_route(struct http_client *c, const char *method)
 {
     struct str uri = buf_view(&c->uri);
@@ -226,7 +234,7 @@ static void find_route(struct http_client *c, const char *method)
     struct str path = { uri.ptr, mark ? (size_t)(mark - uri.ptr) : uri.len };
 
     c->query = mark ? (struct str){ mark + 1, uri.len - path.len - 1 } : STR("");
-    http_route_find(str_of(method), path, &c->match);
+    http_route_find(str_of(method), path_without_prefix(c, path), &c->match);
 }
 
 static void refuse_route(struct http_client *c)
