@@ -111,7 +111,8 @@
     X(LANES_UNNAMED, "lanes of before the secret keep their names")         \
     X(ASK_LOST, "of the jobs on disk that a batch names one is looked up")  \
     X(CUT_TAKEN, "the head of a job on disk comes to memory as the job")    \
-    X(COPIES_KEPT, "copies of jobs stay in the account when requests end")
+    X(COPIES_KEPT, "copies of jobs stay in the account when requests end")  \
+    X(WORKER_PAST, "LIST by worker looks at present leases only")
 
 enum mutant {
     MUTANT_NONE,

@@ -19,6 +19,7 @@
 #define MODEL_ORDERS      3          /* ordering keys are 1 .. MODEL_ORDERS; 0: none */
 #define MODEL_AFTERS      4          /* jobs that one waits for, at most */
 #define MODEL_RECURRENCES 4          /* the tenant of each is fixed: see recurrence_tenant */
+#define MODEL_WORKERS     4          /* names of workers are 1 .. MODEL_WORKERS - 1; 0: none */
 #define ERROR_OF_ENGINE   UINT32_MAX /* a text that the engine chose */
 
 struct model_attempt {

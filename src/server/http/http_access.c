@@ -147,7 +147,8 @@ static int show_cookie(struct http_client *c)
     struct str cookie = login_cookie(http_header(c, MHD_HTTP_HEADER_COOKIE));
     const char *why = cookie.ptr ? refuse_page(c) : NULL;
     const struct login *l =
-        cookie.ptr && !why ? logins_find(&c->client.server->http.logins, cookie, time_mono_ms()) : NULL;
+        cookie.ptr && !why ? logins_find(&c->client.server->http.logins, cookie, time_mono_ms())
+                           : NULL;
 
     if (!l || l->number != c->client.session.login)
         http_become_nobody(c);
