@@ -62,7 +62,6 @@ struct job_view {
     struct str result;
     struct str push;                         /* its own URL; empty: none */
     struct str error;                        /* of the last attempt that failed */
-    struct str preview;                      /* of the payload; empty, unless the caller sets it */
     struct attempt history[HISTORY_ENTRIES]; /* oldest first */
     size_t history_count;
     uint64_t kept_bytes; /* the part of the job in its tenant's kept_bytes */

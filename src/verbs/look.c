@@ -59,6 +59,12 @@ static void put_history(struct reply *r, const void *view)
         shape_put(r, attempt_fields, &v->history[i]);
 }
 
+/* A job as LIST shows it. */
+struct summary {
+    const struct job_view *job;
+    struct str preview; /* of its payload; empty: none */
+};
+
 /* clang-format off */
 #define SUMMARY                                         \
     SHOW_ID("id", id),                                  \
@@ -78,8 +84,8 @@ static void put_history(struct reply *r, const void *view)
     SHOW_BYTES("order", order, OR_NULL)
 
 #define OF struct job_view
-const struct shape_field summary_fields[] = {
-    SUMMARY, SHOW_BYTES("preview", preview, OR_NULL), { 0 },
+static const struct shape_field summary_head[] = {
+    SUMMARY, { 0 },
 };
 
 const struct shape_field label_fields[] = {
@@ -98,6 +104,11 @@ const struct shape_field job_fields[] = {
     SHOW_MOMENT("ended_ms", ended_ms, OR_NULL), SHOW_MOMENT("keep_ms", keep_ms, OR_NULL),
     SHOW_BYTES("result", result, OR_NULL), SHOW_TEXT("push", push, OR_NULL),
     SHOW_TOKEN("token", token, OR_NULL), SHOW_MAPS("history", "Attempt", put_history), { 0 },
+};
+#undef OF
+#define OF struct summary
+const struct shape_field summary_fields[] = {
+    SHOW_PART(job, struct job_view, summary_head), SHOW_BYTES("preview", preview, OR_NULL), { 0 },
 };
 /* clang-format on */
 
@@ -152,12 +163,8 @@ static struct str preview_of(struct str payload, size_t most)
 static int list_add(void *arg, const struct job_view *v)
 {
     struct list_page *l = arg;
-    struct job_view shown;
+    struct summary shown = { v, preview_of(v->payload, l->preview) };
 
-    if (l->preview == 0)
-        return page_add(&l->page, v);
-    shown = *v;
-    shown.preview = preview_of(v->payload, l->preview);
     return page_add(&l->page, &shown);
 }
 

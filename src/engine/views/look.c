@@ -91,7 +91,7 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->deferred_ms = -1;
     ret->deferrals = 0;
     view_labels(j, ret);
-    ret->worker = ret->note = ret->result = ret->error = ret->preview = (struct str){ "", 0 };
+    ret->worker = ret->note = ret->result = ret->error = (struct str){ "", 0 };
     ret->history_count = 0;
     if (j->trail)
         view_trail(j, ret);
