@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "front/event_stream.h"
+#include "front/login.h"
 
 /* clang-format off */
 #define KEYED     "/v1/queues/{queue}/keys/{key}"
@@ -89,6 +90,13 @@ const struct http_route http_routes[] = {
     { HTTP_GET, "/v1/tokens", "TOKENS", "listTokens", .status = 200, .result = "tokens", .shape = "Token" },
     { HTTP_DELETE, "/v1/tokens/{name}", "TOKENREVOKE", "revokeToken", .status = 204 },
 
+    { HTTP_POST, "/v1/session", NULL, "createSession", .status = 200, .shape = "Session", .page = HTTP_SESSION, .open = true,
+      .summary = "Begins a session of a browser: its cookie stands for the token. Only pages of this server can use the cookie." },
+    { HTTP_GET, "/v1/session", NULL, "getSession", .status = 200, .shape = "Session", .page = HTTP_SESSION,
+      .summary = "Shows who asks: the role and the tenant of the cookie's token, or of the token in the header." },
+    { HTTP_DELETE, "/v1/session", NULL, "deleteSession", .status = 204, .page = HTTP_SESSION,
+      .summary = "Ends the session of the browser. Its streams of events end, too." },
+
     { HTTP_GET, "/healthz", NULL, "getHealth", .status = 200, .shape = "Health", .page = HTTP_HEALTHZ, .open = true,
       .summary = "Answers while the process serves at all." },
     { HTTP_GET, "/readyz", NULL, "getReadiness", .status = 200, .shape = "Health", .page = HTTP_READYZ, .open = true,
@@ -102,9 +110,10 @@ const struct http_route http_routes[] = {
                  "state as its name and this object as its data; `gap` says that some were missed, and how many." },
     { HTTP_GET, "/docs", NULL, "getDocs", .status = 200, .page = HTTP_DOCS, .open = true, .summary = "This description as a page to read." },
     { HTTP_GET, "/", NULL, "getHome", .status = 200, .page = HTTP_HOME, .open = true,
-      .summary = "What this server is, with a first job to try: a page for browsers, JSON or text for other clients." },
+      .summary = "The dashboard for browsers; for other clients what this server is, as JSON or text, with a first job to try." },
     { HTTP_GET, "/favicon.ico", NULL, "getIcon", .status = 204, .page = HTTP_ICON, .open = true,
       .summary = "Nothing: browsers ask for it." },
+    { HTTP_GET, "/ui/{file}", NULL, NULL, .status = 200, .page = HTTP_UI, .open = true },
     { 0 },
 };
 /* clang-format on */
@@ -188,6 +197,8 @@ const struct verb *http_route_verb(const struct http_route *r)
 {
     if (r->page == HTTP_EVENTS)
         return &event_options;
+    if (r->page == HTTP_SESSION && r->method == HTTP_POST)
+        return &login_options;
     return r->verb ? verb_find(verb_table, str_of(r->verb)) : NULL;
 }
 

@@ -23,14 +23,16 @@ enum http_page {
     HTTP_METRICS,
     HTTP_EVENTS,
     HTTP_HOME,
-    HTTP_ICON
+    HTTP_ICON,
+    HTTP_SESSION,
+    HTTP_UI /* a file of the dashboard */
 };
 
 struct http_route {
     enum http_method method;
     const char *path;   /* "/v1/jobs/{id}/complete" */
     const char *verb;   /* the verb's name; NULL: see page */
-    const char *id;     /* the operation's name in /openapi.json: "completeJob" */
+    const char *id;     /* the operation's name in /openapi.json: "completeJob"; NULL: not there */
     const char *only;   /* options that the route takes, with blanks between; NULL: all */
     const char *less;   /* options that the route does not take; NULL: it takes all */
     const char *result; /* field of the answer for a value that is no map */

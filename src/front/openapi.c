@@ -10,6 +10,7 @@
 #include "front/http_route.h"
 #include "front/http_status.h"
 #include "front/json.h"
+#include "front/login.h"
 #include "front/openapi_doc.h"
 
 #define QUOTE(x)     #x
@@ -221,6 +222,7 @@ static bool is_missing(const struct shape_field *f)
 static const struct shape more[] = {
     { "Event", event_fields },
     { "Health", health_fields },
+    { "Session", login_fields },
     { "Problem", problem_fields },
 };
 
@@ -514,7 +516,7 @@ static void put_operation(struct buf *o, const struct http_route *r)
     doc_put(o, "}");
 }
 
-/* The first row of a path stands for all rows of this path. */
+/* The first row of a path stands for all rows of this path, which are all described, or none. */
 static bool is_first(const struct http_route *r)
 {
     for (const struct http_route *p = http_routes; p != r; p++)
@@ -542,7 +544,7 @@ static void put_schemas(struct buf *o)
                ",'description':'a moment: text "
                "as in RFC 3339, or milliseconds since 1970'}");
     for (const struct http_route *r = http_routes; r->path; r++) {
-        if (!r->verb || !http_has_body(r))
+        if (!http_route_verb(r) || !http_has_body(r))
             continue;
         request_name(r, name);
         doc_put(o, "'%s':", name);
@@ -571,7 +573,7 @@ void openapi_write(struct buf *out)
         "{'name':'tokens','description':'Who may do what.'},"
         "{'name':'server','description':'Health, figures, events and these pages.'}],'paths':{");
     for (const struct http_route *r = http_routes; r->path; r++)
-        if (is_first(r))
+        if (r->id && is_first(r))
             put_path(out, r);
     doc_put(out,
             "},'security':[{},{'token':[]}],'components':{'securitySchemes':{'token':{"

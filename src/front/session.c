@@ -478,49 +478,6 @@ static bool lacks_room(struct session *s, const struct session_target *t)
     return false;
 }
 
-/* The tenant whose ration of the audit log the session's changes use; empty: it has no ration. */
-static struct str rationed_tenant(const struct session *s, const struct session_target *t)
-{
-    const struct identity *who = &s->who;
-
-    if (!t->rations || (!who->confined && who->role == ROLE_ADMIN))
-        return (struct str){ 0 };
-    return who->confined ? identity_tenant(who) : STR(TENANT_ALL);
-}
-
-/* Whether the audit log has no room for the call: true after an error reply. */
-static bool lacks_ration(const struct session *s, const struct session_target *t,
-                         struct verb_call *call)
-{
-    struct str tenant = rationed_tenant(s, t);
-    char text[160];
-    int64_t ms;
-
-    if (tenant.len == 0 || !verb_is_audited(call))
-        return false;
-    ms = ration_wait(t->rations, tenant, s->who.role == ROLE_ADMIN, time_mono_ms());
-    if (ms == 0)
-        return false;
-    snprintf(text, sizeof(text),
-             "the audit log takes %lld changes in a second (audit_rate): try "
-             "again in %lldms",
-             (long long)*t->rations->rate, (long long)ms);
-    verb_error(call, BELFRY_RATE, text);
-    return true;
-}
-
-/* The answer to a change waits for the records of the change and of its entry in the audit log. If
- * memory for the entry is missing, the change has not happened either. */
-static void audit(const struct session *s, const struct session_target *t, struct verb_call *call)
-{
-    struct str tenant = rationed_tenant(s, t);
-
-    if (verb_audit(call, str_of(s->name), str_of(s->address)) < 0)
-        engine_tear(call->engine);
-    if (tenant.len > 0)
-        ration_spend(t->rations, tenant, s->who.role == ROLE_ADMIN);
-}
-
 uint64_t session_call(struct session *s, const struct session_target *t, const struct verb *v,
                       const struct str *words, size_t n, void *owner, struct reply *reply)
 {
@@ -561,7 +518,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     }
     if (verb_scope(&call) < 0)
         return engine_visible_lsn(call.engine);
-    if (lacks_ration(s, t, &call))
+    if (session_lacks_ration(s, t, &call))
         return 0;
     engine_scope(call.engine, call.tenant);
     v->run(&call);
@@ -569,7 +526,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     s->cold = call.cold;
     if (verb_is_audited(&call) && !call.cold && !call.failed &&
         engine_changes(call.engine) != changes)
-        audit(s, t, &call);
+        session_audit(s, t, &call);
     return v->flags & VERB_TAKES ? engine_offered_lsn(call.engine)
                                  : engine_visible_lsn(call.engine);
 }

@@ -28,6 +28,7 @@ struct session {
     char address[64]; /* of the client; set by the host, may be empty */
     bool remote;      /* the client is on another machine; set by the host */
     struct identity who;
+    uint64_t login; /* the number of the browser's login that `who` comes from; 0: from none */
 };
 
 void session_init(struct session *s, uint64_t id);
@@ -43,6 +44,19 @@ struct session_target {
     const char *(*admit)(struct session *s);
     struct rations *rations; /* rations of the audit log; NULL: there are none */
 };
+
+/* ---- audited.c ---- */
+
+/* Whether the audit log has no room for the call: true after an error reply. */
+bool session_lacks_ration(const struct session *s, const struct session_target *t,
+                          struct verb_call *call);
+/* Enters the call into the audit log. The answer to a change waits for the records of the change
+ * and of its entry. If memory for the entry is missing, the change has not happened either. */
+void session_audit(const struct session *s, const struct session_target *t, struct verb_call *call);
+/* Enters that a browser has shown the session's token (LOGIN), or has ended its login (LOGOUT).
+ * RATE: the log has no room for a LOGIN, and `why` says until when. NOMEM. */
+int session_enter(const struct session *s, const struct session_target *t, const char *verb,
+                  char *why, size_t why_size);
 
 /* unblock.c: CLIENT UNBLOCK, by which a LEASE of another connection waits no longer. Replies 1, or
  * 0 if none of this number waited. */

@@ -130,6 +130,17 @@ void clients_check_tokens(struct server *s)
             c->ops->drain(c);
 }
 
+void clients_end_login(struct server *s, uint64_t number)
+{
+    list_each_of_safe (struct client, c, &s->clients, all) {
+        if (c->session.login != number)
+            continue;
+        c->session.login = 0;
+        identity_forget(&c->session.who);
+        c->ops->drain(c);
+    }
+}
+
 void clients_close(struct server *s)
 {
     while (!list_empty(&s->clients)) {

@@ -78,6 +78,8 @@ void clients_flush(struct server *s);
 /* If tokens have changed since the last turn: ends the waits of clients whose token is no longer
  * good, or which need one now. They ask again. */
 void clients_check_tokens(struct server *s);
+/* Ends the waits of clients that use this login of a browser. They need a token from now on. */
+void clients_end_login(struct server *s, uint64_t number);
 void clients_close(struct server *s);
 
 /* The partition and the server as requests see them, of a client that is crowded or not. */

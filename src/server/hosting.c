@@ -85,11 +85,11 @@ static void configure(void *user, struct partition_options *o)
     o->max_running = (uint64_t)s->options.max_running;
     o->tenant_bytes = (uint64_t)s->options.tenant_bytes;
     o->slow_start_ms = s->options.slow_start_ms;
-    o->history_disk_bytes = (uint64_t)s->options.history_size;
+    o->history_disk_bytes = (uint64_t)s->options.history.size;
     o->min_every_ms = s->options.min_every_ms;
     o->audit_ms = s->options.audit.retention_ms;
     o->audit_max = (uint64_t)s->options.audit.max;
-    o->attempts_kept = (uint32_t)s->options.attempts_kept;
+    o->attempts_kept = (uint32_t)s->options.history.attempts_kept;
     o->event = events_take;
     o->listen = events_begin(s);
     o->host = s;

@@ -11,6 +11,7 @@
 #include "base/warm.h"
 #include "host/threadpool.h"
 #include "server/greeting.h"
+#include "server/http/http.h"
 #include "server/push/push.h"
 #include "server/server.h"
 #include "server/tls.h"
@@ -84,7 +85,7 @@ static void print_unknown(void *arg, const char *name, const char *nearest)
 /* Looks at everything that a start would refuse before it opens the data directory. */
 static int check(struct server *s)
 {
-    int err, pushes;
+    int err, pushes, pages;
 
     s->log.options = &s->options;
     s->log.terminal = true;
@@ -93,8 +94,9 @@ static int check(struct server *s)
     options_unknown_env(environ, print_unknown, stderr);
     err = tls_open(s);
     pushes = push_check(s);
+    pages = http_check(s);
     tls_close(s);
-    return err || pushes ? 2 : 0;
+    return err || pushes || pages ? 2 : 0;
 }
 
 /* A line for each error. */

@@ -72,8 +72,10 @@ struct options {
         int64_t burst;
     } audit;
     int64_t min_every_ms;
-    int64_t attempts_kept;
-    int64_t history_size;
+    struct {
+        int64_t attempts_kept;
+        int64_t size;
+    } history;
     int64_t tenant_bytes;
     int64_t metrics_queues;
     int64_t max_payload;
@@ -116,6 +118,12 @@ struct options {
         char *headers;
         char *service;
     } otlp;
+    struct {
+        int64_t on;
+        char *prefix; /* as http_check reads it; empty: none */
+        char *label;
+        int64_t session_ms;
+    } ui;
 
     /* By flags only. */
     const char *config; /* borrowed from argv; NULL: no file. Behind a dash it may be missing. */

@@ -44,7 +44,7 @@ static const struct option_row option_table[] = {
       "Size at which the server closes a segment of the journal and begins the next one." },
     { "memory", OPTION_SIZE, FIXED, AT(memory), "256MiB", 16 * MIB, 1024 * GIB, NULL,
       "Memory for jobs and their indexes. Jobs that do not fit wait on disk." },
-    { "history_size", OPTION_SIZE, FIXED, AT(history_size), "1GiB", MIB, 1024 * GIB, NULL,
+    { "history_size", OPTION_SIZE, FIXED, AT(history.size), "1GiB", MIB, 1024 * GIB, NULL,
       "Disk space for done, cancelled and expired jobs. Beyond it, the server forgets the oldest before their "
       "RETAIN is over, and counts them as total_history_dropped. Dead jobs, and jobs whose key is held, are kept." },
     { "tenant_bytes", OPTION_SIZE, FIXED, AT(tenant_bytes), "0B", 0, 1024 * (1024 * GIB), NULL,
@@ -61,7 +61,7 @@ static const struct option_row option_table[] = {
       "1000 where that is 0) to all of it. 0 for no slow start." },
     { "min_every", OPTION_DURATION, FIXED, AT(min_every_ms), "1s", 1, HOUR, NULL,
       "The least duration that RECUR accepts for EVERY. Recurrences that exist go on as they are." },
-    { "attempts_kept", OPTION_INT, FIXED, AT(attempts_kept), "100", 1, ATTEMPTS_KEPT_MAX, NULL,
+    { "attempts_kept", OPTION_INT, FIXED, AT(history.attempts_kept), "100", 1, ATTEMPTS_KEPT_MAX, NULL,
       "How many attempts of a job the server remembers for GET. Beyond it, the first ten stay, or the first half if "
       "that is less, and the newest. GET says how many were left out. An attempt has about 40 bytes, and at most 430." },
     { "audit_retention", OPTION_DURATION, FIXED, AT(audit.retention_ms), "90d", HOUR, 3650 * DAY, NULL,
@@ -169,6 +169,16 @@ static const struct option_row option_table[] = {
       "Headers that the server sends along with traces: name=value, with commas between." },
     { "otlp_service", OPTION_STRING, FIXED, AT(otlp.service), "belfry", 1, 255, NULL,
       "The name of this service in traces." },
+    { "ui", OPTION_WORD, RELOADABLE, AT(ui.on), "yes", 0, 0, "no|yes",
+      "Whether browsers get the dashboard at `/`. `no`: they get a short page with links and a first job to try." },
+    { "ui_prefix", OPTION_STRING, FIXED, AT(ui.prefix), "", 0, 40, NULL,
+      "Path below which the server answers everything a second time, such as `/belfry`. A proxy can then hand on this "
+      "part of its own paths as it is. Empty for none." },
+    { "ui_label", OPTION_STRING, RELOADABLE, AT(ui.label), "", 0, 40, NULL,
+      "Text of a badge in the dashboard, such as `staging`, to tell servers apart. Empty for none." },
+    { "ui_session", OPTION_DURATION, RELOADABLE, AT(ui.session_ms), "12h", SECOND, 365 * DAY, NULL,
+      "How long the session of a browser lasts after its login. It ends earlier if its token is revoked or expires, and "
+      "when the server ends." },
 };
 /* clang-format on */
 

@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/time.h"
 #include "front/resp.h"
+#include "front/login.h"
 #include "front/session.h"
 #include "host/host.h"
 #include "server/account.h"
@@ -37,6 +38,7 @@ struct http {
     uv_idle_t soon; /* Active while libmicrohttpd has work: its next turn is in the loop's next. */
     struct list held;   /* Clients whose answers wait for the next turn. */
     struct buf openapi; /* The page, made when a client first asks for it. */
+    struct logins logins;
 };
 
 struct server {

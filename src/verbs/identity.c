@@ -67,6 +67,16 @@ int identity_refresh(struct identity *i, const struct engine *e, bool remote)
     return i->standing;
 }
 
+int identity_resume(struct identity *i, const struct engine *e, struct str name, uint64_t serial,
+                    bool remote)
+{
+    identity_forget(i);
+    i->serial = serial;
+    i->name_len = (uint8_t)name.len;
+    memcpy(i->name, name.ptr, name.len);
+    return identity_refresh(i, e, remote);
+}
+
 const char *identity_why(const struct identity *i, const struct engine *e)
 {
     if (engine_token_count(e) == 0)

@@ -31,6 +31,10 @@ struct identity {
 /* Looks for the token and takes its rights. WRONGPASS: no token has this name and secret, or it
  * has expired; neither time nor answer shows which. The identity is then empty. */
 int identity_show(struct identity *i, const struct engine *e, struct str user, struct str password);
+/* Takes the rights of a token that was shown before, by its name and serial number. NOAUTH: it was
+ * revoked, or has expired. */
+int identity_resume(struct identity *i, const struct engine *e, struct str name, uint64_t serial,
+                    bool remote);
 void identity_forget(struct identity *i);
 
 /* identity_check's slow part. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* GET and LIST. */
+#include "base/utf8.h"
 #include "record/attempts.h"
 #include "verbs/handlers.h"
 #include "verbs/page.h"
+
+#define UTF8_MAX 4 /* bytes of a character */
 
 /* clang-format off */
 #define OF struct attempt
@@ -59,6 +62,12 @@ static void put_history(struct reply *r, const void *view)
         shape_put(r, attempt_fields, &a);
 }
 
+/* A job as LIST shows it. */
+struct summary {
+    const struct job_view *job;
+    struct str preview; /* of its payload; empty: none */
+};
+
 /* clang-format off */
 #define SUMMARY                                         \
     SHOW_ID("id", id),                                  \
@@ -78,7 +87,7 @@ static void put_history(struct reply *r, const void *view)
     SHOW_BYTES("order", order, OR_NULL)
 
 #define OF struct job_view
-const struct shape_field summary_fields[] = {
+static const struct shape_field summary_head[] = {
     SUMMARY, { 0 },
 };
 
@@ -99,6 +108,11 @@ const struct shape_field job_fields[] = {
     SHOW_BYTES("result", result, OR_NULL), SHOW_TEXT("push", push, OR_NULL),
     SHOW_TOKEN("token", token, OR_NULL), SHOW_MAPS("history", "Attempt", put_history),
     SHOW_INT("attempts_left_out", left_out), { 0 },
+};
+#undef OF
+#define OF struct summary
+const struct shape_field summary_fields[] = {
+    SHOW_PART(job, struct job_view, summary_head), SHOW_BYTES("preview", preview, OR_NULL), { 0 },
 };
 /* clang-format on */
 
@@ -132,9 +146,30 @@ void run_get(struct verb_call *c)
     shape_put(c->reply, job_fields, &v);
 }
 
-static int list_add(void *page, const struct job_view *v)
+/* A page of LIST. */
+struct list_page {
+    struct page page;
+    size_t preview; /* bytes of each payload that are shown */
+};
+
+/* The beginning of a payload. It ends before a character that would be cut, so that a text stays
+ * one. */
+static struct str preview_of(struct str payload, size_t most)
 {
-    return page_add(page, v);
+    struct str head = { payload.ptr, payload.len < most ? payload.len : most };
+    size_t span = utf8_span(head);
+
+    if (head.len < payload.len && head.len - span < UTF8_MAX)
+        head.len = span;
+    return head;
+}
+
+static int list_add(void *arg, const struct job_view *v)
+{
+    struct list_page *l = arg;
+    struct summary shown = { v, preview_of(v->payload, l->preview) };
+
+    return page_add(&l->page, &shown);
 }
 
 const struct shape_field page_fields[] = {
@@ -142,19 +177,35 @@ const struct shape_field page_fields[] = {
     { 0 },
 };
 
+/* The states that are given, as bits; 0: any. */
+static unsigned states_given(const struct verb_call *c)
+{
+    size_t arg = (size_t)(arg_of(c, "state") - c->args), at = 0;
+    struct str name, value;
+    unsigned states = 0;
+
+    while (verb_each(c, arg, &at, &name, &value))
+        for (unsigned s = 0; s < JOB_STATE_COUNT; s++)
+            if (str_ieq(value, job_state_name((enum job_state)s)))
+                states |= 1u << s;
+    return states;
+}
+
 void run_list(struct verb_call *c)
 {
     const struct arg_value *queue = arg_of(c, "queue");
-    struct page page = { .call = c, .fields = summary_fields, .map = page_fields };
+    struct list_page l = { .page = { .call = c, .fields = summary_fields, .map = page_fields },
+                           .preview = (size_t)arg_number(arg_of(c, "preview"), 0) };
     struct list_filter f = { .tenant = c->tenant, .state = -1, .to_ms = INT64_MAX, .limit = 100 };
     char name[QUEUE_MAX_BYTES];
     int err;
 
     args_store(c, &f);
+    f.states = states_given(c);
     if (queue->set && !queue_named(c, queue->str, name, &f.queue))
         return;
-    err = page_seek(&page);
+    err = page_seek(&l.page);
     if (!err)
-        err = engine_list(c->engine, &f, list_add, &page, &page.next);
-    page_end(&page, err, "");
+        err = engine_list(c->engine, &f, list_add, &l, &l.page.next);
+    page_end(&l.page, err, "");
 }

@@ -142,9 +142,6 @@ def test_a_job_goes_on_in_the_trace_of_its_request(web):
 def test_the_start_page_is_for_its_reader(web):
     page = web.ask("GET", "/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
     assert page.headers["Content-Type"].startswith("text/html") and "default-src 'none'" in page.headers["Content-Security-Policy"]
-    for link in ("/docs", "/openapi.json", "/metrics", "/readyz", "redis-cli", "curl"):
-        assert link.encode() in page.body
-    assert b"NONCE" not in page.body
     assert web.ask("GET", "/", headers={"Accept": "application/json"}).json["docs"] == "/docs"
     text = web.ask("GET", "/", headers={"Accept": "*/*"})
     assert text.headers["Content-Type"].startswith("text/plain") and b"SCHEDULE" in text.body

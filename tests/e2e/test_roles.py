@@ -177,9 +177,9 @@ def body_of(api, op):
     body = {field: values[field] for field in schema.get("required", [])}
     if "payload_base64" in schema["properties"]:
         body["payload"] = "x"
-    if op["x-verb"] in ("RECUR", "PREVIEW"):
+    if op.get("x-verb") in ("RECUR", "PREVIEW"):
         body["every"] = "1h"
-    if op["x-verb"] == "BULK":
+    if op.get("x-verb") == "BULK":
         body["queue"] = "q"
     return body
 
@@ -218,6 +218,8 @@ def test_every_operation_of_http_by_every_role(realm, role):
         if path == "/v1/events":
             watch_events(realm, role)
             continue
+        if op["operationId"] == "createSession":
+            continue  # only pages may, whose token is in the body: test_session.py
         nobody = realm.ask(None, method, where, body)
         assert (nobody.status == 401) == (path not in OPEN_TO_ALL), (where, nobody)
         if nobody.status == 401:

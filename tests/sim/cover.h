@@ -162,6 +162,7 @@
     X(EXPIRED_KEY, "the key of a job that expired on disk was free")              \
     X(LABELLED_COLD, "the labels of a job on disk were asked for")                \
     X(LISTED_TAG, "jobs were listed by tag")                                      \
+    X(LISTED_MORE, "jobs were listed by worker, recurrence, order or end")        \
     X(BATCH_ALL, "a batch was taken as a whole")                                  \
     X(BATCH_REFUSED, "a batch was refused as a whole")                            \
     X(BATCH_EACH, "a batch was taken item by item")                               \

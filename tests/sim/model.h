@@ -20,6 +20,7 @@
 #define MODEL_AFTERS      4          /* jobs that one waits for, at most */
 #define MODEL_ATTEMPTS    12         /* that a job remembers, at most */
 #define MODEL_RECURRENCES 4          /* the tenant of each is fixed: see recurrence_tenant */
+#define MODEL_WORKERS     4          /* names of workers are 1 .. MODEL_WORKERS - 1; 0: none */
 #define ERROR_OF_ENGINE   UINT32_MAX /* a text that the engine chose */
 
 struct model_attempt {

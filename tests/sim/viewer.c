@@ -66,6 +66,71 @@ static int note_one(void *arg, const struct job_view *v)
     return v->id.seq % 5 == 0; /* as if the page were full */
 }
 
+/* The parts of a filter that step_list draws now and then, as the model knows them; 0: any. */
+struct more_filters {
+    unsigned recurrence;
+    uint32_t order;
+    uint32_t worker;
+    bool ended;
+};
+
+static bool had_worker(const struct model_job *job, uint32_t worker)
+{
+    bool had = job->state == JOB_LEASED && job->worker == worker;
+
+    for (size_t i = 0; i < job->history_count; i++)
+        had = had || job->history[i].worker == worker;
+    return had;
+}
+
+static bool matches_more(const struct model *m, const struct list_filter *f,
+                         const struct more_filters *x, const struct model_job *job)
+{
+    return (f->states == 0 || f->states >> model_shown(m, job) & 1) &&
+           (x->recurrence == 0 || text_is(f->recurrence, TEXT_RECURRENCE, job->recurrence)) &&
+           (x->order == 0 || x->order == job->order) &&
+           (x->worker == 0 || had_worker(job, x->worker)) &&
+           (!x->ended || (job->ended_ms >= f->ended_from_ms && job->ended_ms < f->ended_to_ms));
+}
+
+/* Texts of a filter. */
+struct filter_texts {
+    char recurrence[TEXT_MAX], order[TEXT_MAX], worker[TEXT_MAX];
+};
+
+static void draw_more(struct world *w, struct list_filter *f, struct more_filters *x,
+                      struct filter_texts *texts)
+{
+    struct rng *r = &w->rng;
+
+    switch (rng_below(r, 5)) {
+    case 0:
+        f->state = -1;
+        f->states = (unsigned)rng_between(r, 1, (1 << JOB_STATE_COUNT) - 1);
+        break;
+    case 1:
+        x->recurrence = (unsigned)rng_between(r, 1, MODEL_RECURRENCES);
+        f->recurrence = text_make(TEXT_RECURRENCE, x->recurrence, texts->recurrence);
+        break;
+    case 2:
+        x->order = (uint32_t)rng_between(r, 1, MODEL_ORDERS);
+        f->order = text_make(TEXT_ORDER, x->order, texts->order);
+        break;
+    case 3:
+        x->worker = (uint32_t)rng_between(r, 1, MODEL_WORKERS - 1);
+        f->worker = text_make(TEXT_WORKER, x->worker, texts->worker);
+        f->state = -1;
+        break;
+    default: /* a job expires before the engine notices it */
+        x->ended = true;
+        f->state = -1;
+        f->states = JOB_BIT(DONE) | JOB_BIT(DEAD) | JOB_BIT(CANCELLED);
+        f->ended_from_ms = w->wall_ms - rng_duration(r, 60 * MINUTE);
+        f->ended_to_ms = w->wall_ms - rng_duration(r, 10 * MINUTE);
+    }
+    cover_event(EVENT_LISTED_MORE);
+}
+
 static bool matches(const struct model *m, const struct list_filter *f, int tenant, int queue,
                     const struct model_job *job)
 {
@@ -94,8 +159,12 @@ void step_list(struct world *w)
         .to_ms = INT64_MAX,
         .limit = (size_t)rng_between(r, 1, 9),
     };
+    struct more_filters more = { 0 };
+    struct filter_texts texts;
     size_t expected = 0;
 
+    if (rng_chance(r, 40))
+        draw_more(w, &f, &more, &texts);
     if (rng_chance(r, 30)) {
         f.tag = labels_any_tag(rng_next(r));
         cover_event(EVENT_LISTED_TAG);
@@ -118,7 +187,7 @@ void step_list(struct world *w)
     plan_pause(w, paused);
     for (size_t i = 0; i < w->model.count; i++) {
         const struct model_job *job = &w->model.jobs[i];
-        if (!matches(&w->model, &f, tenant, queue, job))
+        if (!matches(&w->model, &f, tenant, queue, job) || !matches_more(&w->model, &f, &more, job))
             continue;
         expected++;
         CHECK(listed(&l, job->id), "LIST leaves out job %" PRIu64, job->id.seq);

@@ -4,9 +4,8 @@
 
 #include "sim/steps.h"
 
-#define WORKERS 4
-#define MINUTE  INT64_C(60000)
-#define COUNT   5
+#define MINUTE INT64_C(60000)
+#define COUNT  5
 
 /* ---- Getting jobs ---- */
 
@@ -32,7 +31,7 @@ static void random_wait(struct world *w, struct wait *ret)
         .kinds = chosen >> MODEL_QUEUES,
         .count = rng_chance(r, 60) ? 1 : (size_t)rng_between(r, 1, COUNT),
         .for_ms = rng_chance(r, 70) ? -1 : 1 + rng_duration(r, 10 * MINUTE),
-        .worker = (uint32_t)rng_below(r, WORKERS),
+        .worker = (uint32_t)rng_below(r, MODEL_WORKERS),
     };
     ret->reach = tenants_reach(ret->queues, ret->kinds);
 }

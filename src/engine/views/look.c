@@ -169,31 +169,6 @@ static void heap_push(struct page *p, const struct job *j)
     p->heap[i] = j;
 }
 
-static bool has_tag(const struct job *j, struct str tag)
-{
-    struct wire_reader r = job_opts_reader(j);
-    struct opt o;
-
-    while (job_opt_next(&r, &o))
-        if (o.type == OPT_TAG && str_eq(o.bytes, tag))
-            return true;
-    return false;
-}
-
-/* The states of a filter as bits. */
-static unsigned states_of(const struct list_filter *f)
-{
-    return f->states ? f->states : f->state < 0 ? ~0u : 1u << f->state;
-}
-
-bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j)
-{
-    return states_of(f) >> job_state_now(e, j) & 1 && (f->below == 0 || j->seq < f->below) &&
-           j->due_ms >= f->from_ms && j->due_ms < f->to_ms && queue_is_of(j->queue, f->tenant) &&
-           (f->tag.len == 0 || has_tag(j, f->tag)) &&
-           (f->queue.len == 0 ? !j->queue->hidden : str_eq(f->queue, queue_name(j->queue)));
-}
-
 static uint32_t walk_of(const struct list_cursor *c)
 {
     return c->walk & WALKS;
@@ -271,7 +246,7 @@ static char next_family(char family, const struct list_filter *f)
     const char *last = memchr(walk_families, family, WALK_FAMILIES);
 
     for (size_t i = last ? (size_t)(last - walk_families) + 1 : 0; i < WALK_FAMILIES; i++)
-        if (family_fits(walk_families[i], states_of(f)))
+        if (family_fits(walk_families[i], filter_states(f)))
             return walk_families[i];
     return 0;
 }
@@ -289,7 +264,7 @@ static void next_round(struct engine *e, const struct list_filter *f, struct lis
     char first = walk_missed(e, round_of(c));
 
     c->walk = walk_of(c) | walk_begin(e) << WALK_BITS | (rounds_of(c) + 1) << 2 * WALK_BITS;
-    c->key[0] = family_fits(first, states_of(f)) ? first : next_family(first, f);
+    c->key[0] = family_fits(first, filter_states(f)) ? first : next_family(first, f);
     c->key_len = 1;
     c->more = c->key[0] != 0;
 }
@@ -448,8 +423,9 @@ static bool page_is_last(const struct engine *e, const struct list_filter *f)
     struct str last = { e->cold.answer->last, e->cold.answer->last_len };
     struct cold_point p;
 
-    return !e->cold.answer->more || (states_of(f) == JOB_BIT(READY) && last.ptr[0] == FAMILY_DUE &&
-                                     cold_key_point(last, &p) && p.at_ms > e->now_ms);
+    return !e->cold.answer->more ||
+           (filter_states(f) == JOB_BIT(READY) && last.ptr[0] == FAMILY_DUE &&
+            cold_key_point(last, &p) && p.at_ms > e->now_ms);
 }
 
 /* Jobs go from D to memory, from there to B, to memory, to A, and back to memory. Loaded jobs are

@@ -98,8 +98,7 @@ static void http_flush(struct client *client)
     http_wake(c);
 }
 
-/* The answer is there, and waits for lsn. */
-static void note_answer(struct http_client *c, uint64_t lsn)
+void http_note_answer(struct http_client *c, uint64_t lsn)
 {
     c->answered = true;
     c->lsn = lsn;
@@ -111,7 +110,7 @@ static void note_answer(struct http_client *c, uint64_t lsn)
 static void note_error(struct http_client *c, int err, const char *detail)
 {
     http_fail(err, detail, &c->answer);
-    note_answer(c, 0);
+    http_note_answer(c, 0);
 }
 
 /* ---- Executing ---- */
@@ -135,7 +134,7 @@ static void execute_request(struct http_client *c, enum slow_stage stage)
     } else if (session->parked) {
         http_watch(c);
     } else {
-        note_answer(c, lsn);
+        http_note_answer(c, lsn);
     }
 }
 
@@ -177,7 +176,7 @@ static void http_deliver(struct client *client, struct job *const *jobs, size_t 
 
     unwatch(c);
     http_serve(&client->session, e, c->match.route, &c->call, jobs, n, &c->answer);
-    note_answer(c, engine_offered_lsn(e));
+    http_note_answer(c, engine_offered_lsn(e));
     http_flush(client);
 }
 
@@ -391,12 +390,39 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     run_daemon(container_of(poll, struct http, poll));
 }
 
+/* Whether a text is empty, or one or more parts of a path with a slash before each. */
+static bool is_prefix(const char *text)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
+
+    while (text[0] == '/') {
+        size_t n = strspn(text + 1, plain);
+
+        if (n == 0)
+            return false;
+        text += 1 + n;
+    }
+    return text[0] == '\0';
+}
+
+int http_check(struct server *s)
+{
+    if (is_prefix(s->options.ui.prefix))
+        return 0;
+    log_error(&s->log, "ui_prefix is not valid", "value", s->options.ui.prefix, "expected",
+              "a path such as /belfry, without a slash at its end");
+    return BELFRY_INVALID;
+}
+
 int http_open(struct server *s)
 {
     struct http *h = &s->http;
     const union MHD_DaemonInfo *info;
 
     list_init(&h->held);
+    if (http_check(s) < 0)
+        return BELFRY_INVALID;
     h->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         http_on_request, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
@@ -429,6 +455,7 @@ void http_adopt(struct server *s, int fd, const struct peer *peer)
 void http_stop(struct server *s)
 {
     buf_fini(&s->http.openapi);
+    logins_fini(&s->http.logins);
     if (!s->http.daemon)
         return;
     uv_poll_stop(&s->http.poll);

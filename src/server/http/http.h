@@ -12,6 +12,8 @@
 
 #include "server/server.h"
 
+/* Looks at the options that a start would refuse. INVALID with a log line. */
+int http_check(struct server *s);
 int http_open(struct server *s);
 /* Ends all connections. Also if http_open failed. */
 void http_stop(struct server *s);

@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 
 #include "front/http_call.h"
+#include "front/ui.h"
 #include "server/client.h"
 
 enum phase {
@@ -47,13 +48,16 @@ struct http_client {
     bool waited;      /* The answer has waited for a turn: it goes however long this one lasts. */
     bool answered;    /* `answer` is there. */
     struct http_answer answer;
-    const struct buf
-        *shared;      /* A page of all clients, in place of the body of `answer`, or NULL. */
+    struct str
+        shared; /* A page of all clients, in place of the body of `answer`; ptr NULL: none. */
+    const struct ui_file *file; /* The answer is this file of the dashboard; NULL: it is not. */
+    bool packed;                /* The file goes packed by gzip. */
     bool last;        /* The connection ends: where the next request would begin is unknown. */
     bool head;        /* HEAD: only the headers of the answer are sent. */
     const char *type; /* The type of an answer that is neither JSON nor a problem; else NULL. */
     bool html;        /* The answer is a page. */
     char nonce[24];   /* The scripts and styles of the page carry this text. */
+    char cookie[160]; /* The header Set-Cookie; empty: there is none. */
     struct http_stream *stream; /* The answer is this stream of events; NULL: it is not. */
 };
 
@@ -72,6 +76,8 @@ static inline bool http_is_ready(const struct http_client *c)
 
 /* Executes a request that is whole, if its turn has come: it is ready then, or it waits. */
 void http_start(struct http_client *c);
+/* The answer is there, and waits until lsn is durable. */
+void http_note_answer(struct http_client *c, uint64_t lsn);
 
 /* libmicrohttpd calls these functions. It calls http_on_uri with the first line of a request. It
  * calls http_on_request with the headers, with each piece of the body, at the end, and after it was
@@ -87,12 +93,46 @@ void http_abandon(struct http_client *c);
 
 /* Answers a route that has a page and no verb: http_pages.c. */
 void http_answer_page(struct http_client *c);
+/* Answers /v1/session: http_session.c. */
+void http_answer_session(struct http_client *c);
+/* Adds the headers of a page, or of a file of the dashboard. */
+void http_add_page_headers(const struct http_client *c, struct MHD_Response *r);
+
+/* Adds a header to an answer. Without memory for it the answer is right, too. */
+static inline void http_add_header(struct MHD_Response *r, const char *name, const char *value)
+{
+    MHD_add_response_header(r, name, value);
+}
 
 /* A header of the request; NULL: there is none. */
 static inline const char *http_header(const struct http_client *c, const char *name)
 {
     return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
 }
+
+/* The rest of a text that begins so, in any case; NULL: it does not, or there is none. */
+static inline const char *http_behind(const char *text, const char *beginning)
+{
+    size_t n = strlen(beginning);
+
+    return text && strncasecmp(text, beginning, n) == 0 ? text + n : NULL;
+}
+
+/* ---- Access: http_access.c ---- */
+
+/* Refuses requests of foreign pages in a browser on this machine. True: the request was refused. A
+ * foreign page cannot send JSON without asking first (415). Its Origin differs from Host, or the
+ * browser says that the page is from elsewhere. If the name of the page leads to this server, Host
+ * is not one of our names; with TLS the browser sees that from the certificate. */
+bool http_refuse_strangers(struct http_client *c);
+/* Looks at the request's token before its body comes, so that no body of a stranger is kept. The
+ * answer is an error if the request may not go on. */
+void http_authenticate(struct http_client *c);
+/* The connection forgets the token of its last request: the next one may be of another client, as a
+ * proxy has one connection for many. */
+void http_become_nobody(struct http_client *c);
+
+/* ---- Answers ---- */
 
 /* Makes the answer a problem. A body that still comes is read and dropped. */
 void http_turn_away(struct http_client *c, const char *code, int status, const char *detail);

@@ -26,13 +26,15 @@ struct http_stream {
     bool ending;
 };
 
-/* The client's token may have been revoked meanwhile, or have expired. */
+/* The client's token may have been revoked meanwhile, or have expired, and its login have ended. */
 static void check_rights(struct http_stream *st)
 {
     const struct server *s = st->client->client.server;
     struct session *session = &st->client->client.session;
 
     if (s->host.partition && identity_check(&session->who, s->host.engine, session->remote) < 0)
+        st->ending = true;
+    if (session->login && !logins_get(&s->http.logins, session->login, time_mono_ms()))
         st->ending = true;
 }
 

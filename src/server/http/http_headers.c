@@ -11,7 +11,10 @@ static const char *const single[] = { MHD_HTTP_HEADER_HOST,
                                       MHD_HTTP_HEADER_TRANSFER_ENCODING,
                                       MHD_HTTP_HEADER_CONTENT_TYPE,
                                       "Idempotency-Key",
-                                      MHD_HTTP_HEADER_AUTHORIZATION };
+                                      MHD_HTTP_HEADER_AUTHORIZATION,
+                                      MHD_HTTP_HEADER_COOKIE,
+                                      MHD_HTTP_HEADER_ORIGIN,
+                                      "Sec-Fetch-Site" };
 #define SINGLES (sizeof(single) / sizeof(single[0]))
 
 /* Facts about the headers of a request. */

@@ -50,12 +50,46 @@ static void answer_html(struct http_client *c, enum page page)
     page_write(&c->answer.body, page, c->nonce);
 }
 
+static void answer_file(struct http_client *c, const struct ui_file *file)
+{
+    char etag[UI_ETAG_TEXT];
+
+    if (!file || !c->client.server->options.ui.on) {
+        http_turn_away(c, "NOTFOUND", 404, "there is no such file");
+        return;
+    }
+    c->file = file;
+    c->packed = ui_takes_packed(http_header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING));
+    ui_etag(file, c->packed, etag);
+    if (ui_is_held(http_header(c, MHD_HTTP_HEADER_IF_NONE_MATCH), etag))
+        c->answer.status = 304;
+    else
+        c->shared = c->packed ? file->packed : file->plain; /* No copy: strangers may ask for it. */
+}
+
+/* ui_prefix without its slash leads to the page behind the slash, because links of the page are
+ * relative. False: the request is about another path. */
+static bool answer_prefix(struct http_client *c)
+{
+    struct str uri = buf_view(&c->uri), path = str_cut(&uri, '?');
+
+    if (path.len == 0 || path.ptr[path.len - 1] == '/')
+        return false;
+    c->answer.status = 308;
+    snprintf(c->answer.location, sizeof(c->answer.location), "%.*s/", STR_ARG(path));
+    return true;
+}
+
 /* A page for browsers; JSON or text for programs, which mostly take anything. */
 static void answer_home(struct http_client *c)
 {
     const char *accept = http_header(c, MHD_HTTP_HEADER_ACCEPT);
 
-    if (accept && strstr(accept, "text/html")) {
+    if (answer_prefix(c))
+        return;
+    if (accept && strstr(accept, "text/html") && c->client.server->options.ui.on) {
+        answer_file(c, ui_find(STR(UI_INDEX)));
+    } else if (accept && strstr(accept, "text/html")) {
         answer_html(c, PAGE_HOME);
     } else if (accept && strstr(accept, "json")) {
         home_json(&c->answer.body);
@@ -64,6 +98,57 @@ static void answer_home(struct http_client *c)
         home_text(&c->answer.body);
     }
 }
+
+/* ---- Headers ---- */
+
+/* A script can reach this server alone, and a form, too. */
+#define UI_POLICY                                                                     \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " \
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+static void add_file_headers(const struct http_client *c, struct MHD_Response *r)
+{
+    char etag[UI_ETAG_TEXT];
+
+    ui_etag(c->file, c->packed, etag);
+    http_add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, ui_type(c->file));
+    http_add_header(r, "Content-Security-Policy", UI_POLICY);
+    http_add_header(r, MHD_HTTP_HEADER_ETAG, etag);
+    /* A browser asks each time, so that it sees the files of a new program at once. */
+    http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    http_add_header(r, MHD_HTTP_HEADER_VARY,
+                    c->match.route->page == HTTP_HOME ? "Accept, Accept-Encoding"
+                                                      : "Accept-Encoding");
+    if (c->packed && c->shared.ptr)
+        http_add_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+}
+
+/* The page takes nothing from elsewhere. */
+static void add_html_headers(const struct http_client *c, struct MHD_Response *r)
+{
+    char policy[256];
+
+    snprintf(policy, sizeof(policy),
+             "default-src 'none'; connect-src 'self'; script-src 'nonce-%s'; style-src 'nonce-%s'; "
+             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+             c->nonce, c->nonce);
+    http_add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
+    http_add_header(r, "Content-Security-Policy", policy);
+    http_add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+}
+
+/* No other page may contain the page, or have hold of its window. */
+void http_add_page_headers(const struct http_client *c, struct MHD_Response *r)
+{
+    if (c->file)
+        add_file_headers(c, r);
+    else
+        add_html_headers(c, r);
+    http_add_header(r, "Referrer-Policy", "no-referrer");
+    http_add_header(r, "Cross-Origin-Opener-Policy", "same-origin");
+}
+
+/* ---- Pages ---- */
 
 void http_answer_page(struct http_client *c)
 {
@@ -86,7 +171,7 @@ void http_answer_page(struct http_client *c)
     case HTTP_OPENAPI:
         if (!s->http.openapi.len)
             openapi_write(&s->http.openapi);
-        c->shared = &s->http.openapi; /* No copy: strangers may ask for it. */
+        c->shared = buf_view(&s->http.openapi); /* No copy: strangers may ask for it. */
         a->body.failed = s->http.openapi.failed;
         break;
     case HTTP_METRICS: answer_metrics(c); break;
@@ -94,8 +179,10 @@ void http_answer_page(struct http_client *c)
     case HTTP_DOCS: answer_html(c, PAGE_DOCS); break;
     case HTTP_HOME: answer_home(c); break;
     case HTTP_ICON: a->status = 204; break;
+    case HTTP_SESSION: http_answer_session(c); break;
+    case HTTP_UI: answer_file(c, ui_find(c->match.args[0])); break;
     }
     slow_note(s, c->match.route->path, SLOW_REQUEST, time_mono_us() - begun_us,
               c->client.session.id);
-    c->answered = true;
+    http_note_answer(c, c->lsn);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of HTTP as libmicrohttpd reads them, and answers as it sends them. */
-#include <arpa/inet.h>
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -10,7 +8,6 @@
 #include "base/time.h"
 #include "front/http_status.h"
 #include "server/http/http_client.h"
-#include "verbs/secret.h"
 
 #define BUFFER_KEEP ((size_t)4096) /* of an idle connection's buffers */
 #define HEADER_COST 64             /* bytes of memory that a header takes beside its text */
@@ -55,7 +52,9 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     c->since_ms = time_mono_ms();
     c->answered = c->html = c->last = false;
     c->type = NULL;
-    c->shared = NULL;
+    c->shared = (struct str){ 0 };
+    c->file = NULL;
+    c->cookie[0] = '\0';
     c->lsn = 0;
     c->dropped = 0;
     c->key = c->trace[0] = c->trace[1] = NULL;
@@ -71,12 +70,6 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
 
 /* ---- Answers ---- */
 
-/* Without memory for the header the answer is right, too. */
-static void add_header(struct MHD_Response *r, const char *name, const char *value)
-{
-    MHD_add_response_header(r, name, value);
-}
-
 static void add_allow(const struct http_client *c, struct MHD_Response *r)
 {
     char text[64] = "";
@@ -86,46 +79,35 @@ static void add_allow(const struct http_client *c, struct MHD_Response *r)
         if (c->match.allowed & 1u << m)
             len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", len ? ", " : "",
                                     m == HTTP_GET ? "GET, HEAD" : http_method_name(m));
-    add_header(r, MHD_HTTP_HEADER_ALLOW, text);
-}
-
-/* The page takes nothing from elsewhere, and no other page may contain it. */
-static void add_page_headers(const struct http_client *c, struct MHD_Response *r)
-{
-    char policy[256];
-
-    snprintf(policy, sizeof(policy),
-             "default-src 'none'; connect-src 'self'; script-src 'nonce-%s'; style-src 'nonce-%s'; "
-             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-             c->nonce, c->nonce);
-    add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
-    add_header(r, "Content-Security-Policy", policy);
-    add_header(r, "Referrer-Policy", "no-referrer");
-    add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    http_add_header(r, MHD_HTTP_HEADER_ALLOW, text);
 }
 
 static void add_headers(struct http_client *c, struct MHD_Response *r)
 {
     const struct http_answer *a = &c->answer;
 
-    if (c->html)
-        add_page_headers(c, r);
-    else if (a->body.len || c->shared)
-        add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
-                   a->problem ? HTTP_PROBLEM_TYPE
-                   : c->type  ? c->type
-                              : "application/json");
-    add_header(r, "X-Content-Type-Options", "nosniff"); /* a browser must not guess the type */
+    if (c->html || c->file)
+        http_add_page_headers(c, r);
+    else if (a->body.len || c->shared.ptr)
+        http_add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+                        a->problem ? HTTP_PROBLEM_TYPE
+                        : c->type  ? c->type
+                                   : "application/json");
+    http_add_header(r, "X-Content-Type-Options", "nosniff"); /* a browser must not guess the type */
+    /* Pages of other origins cannot even contain it, as an image or a script. */
+    http_add_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+    if (c->cookie[0])
+        http_add_header(r, MHD_HTTP_HEADER_SET_COOKIE, c->cookie);
     if (a->location[0])
-        add_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
+        http_add_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
     if (a->status == 401)
-        add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"belfry\"");
+        http_add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"belfry\"");
     if (a->status == 405)
         add_allow(c, r);
     if (a->status == 429 || a->status == 503)
-        add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        http_add_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     if (c->client.server->stopping || c->last || stranger_is_late(&c->client, time_mono_ms()))
-        add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
+        http_add_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 /* Whether an answer is larger than unread replies may be. A value that is no base64 is at most
@@ -139,10 +121,18 @@ static bool is_over_limit(const struct http_client *c)
 }
 
 /* libmicrohttpd reads the body from c->answer, or c->shared, until the request is completed. */
+static struct MHD_Response *fixed_response(const struct http_client *c)
+{
+    struct str body = c->shared.ptr ? c->shared : buf_view(&c->answer.body);
+
+    /* The library takes a pointer to bytes that it does not change. */
+    return MHD_create_response_from_buffer(body.len, (void *)(uintptr_t)body.ptr,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
 static enum MHD_Result send_answer(struct http_client *c)
 {
     struct http_answer *a = &c->answer;
-    const struct buf *body = c->shared ? c->shared : &a->body;
     struct MHD_Response *r;
     enum MHD_Result ok;
 
@@ -150,12 +140,11 @@ static enum MHD_Result send_answer(struct http_client *c)
         buf_fini(&a->body);
         http_refuse("TOOLARGE", 500, "the answer is over output_limit: ask for less", a);
     }
-    if (a->body.len && !c->shared && a->body.ptr[a->body.len - 1] != '\n')
+    if (a->body.len && !c->shared.ptr && a->body.ptr[a->body.len - 1] != '\n')
         buf_text(&a->body, "\n"); /* so that a prompt stands on a line of its own */
     if (a->body.failed)
         return MHD_NO;
-    r = c->stream ? http_stream_response(c)
-                  : MHD_create_response_from_buffer(body->len, body->ptr, MHD_RESPMEM_PERSISTENT);
+    r = c->stream ? http_stream_response(c) : fixed_response(c);
     if (!r)
         return MHD_NO;
     add_headers(c, r);
@@ -183,147 +172,17 @@ bool http_turn_away_early(struct http_client *c)
     return true;
 }
 
-/* The rest of a text that begins so, in any case; NULL: it does not, or there is none. */
-static const char *behind(const char *text, const char *beginning)
-{
-    size_t n = strlen(beginning);
-
-    return text && strncasecmp(text, beginning, n) == 0 ? text + n : NULL;
-}
-
 static bool is_json(const char *type)
 {
-    const char *rest = behind(type, "application/json");
+    const char *rest = http_behind(type, "application/json");
 
     return rest && strchr("; \t", *rest); /* or the end */
 }
 
-/* Whether the host is a name that only this machine has, or an address. The owner of a web page
- * could let any other name resolve to this machine. */
-static bool is_own_host(const char *host)
-{
-    bool brackets = host[0] == '[';
-    size_t len = strcspn(host, brackets ? "]" : ":");
-    const char *rest = host + len + (brackets && host[len]);
-    char name[INET6_ADDRSTRLEN];
-    struct in6_addr address;
-
-    if ((rest[0] && (rest[0] != ':' || strspn(rest + 1, "0123456789") != strlen(rest + 1))) ||
-        len >= sizeof(name))
-        return false;
-    memcpy(name, host, len);
-    name[len] = '\0';
-    if (brackets)
-        return host[len] && inet_pton(AF_INET6, name + 1, &address) == 1;
-    return strcasecmp(name, "localhost") == 0 || inet_pton(AF_INET, name, &address) == 1;
-}
-
-static bool has_tokens(const struct server *s)
-{
-    return s->host.partition && engine_token_count(s->host.engine) > 0;
-}
-
-/* Whether the browser says that a page of another origin asks. A person may follow a link from
- * anywhere to the page of the API. */
-static bool is_cross_site(const struct http_client *c)
-{
-    const char *site = http_header(c, "Sec-Fetch-Site"), *mode = http_header(c, "Sec-Fetch-Mode");
-
-    if (!site || strcasecmp(site, "same-origin") == 0 || strcasecmp(site, "none") == 0)
-        return false;
-    return !(c->match.route && mode && strcasecmp(mode, "navigate") == 0 &&
-             (c->match.route->page == HTTP_DOCS || c->match.route->page == HTTP_HOME));
-}
-
-/* Refuses requests of foreign pages in a browser on this machine. True: the request was refused. A
- * foreign page cannot send JSON without asking first (415). Its Origin differs from Host, or the
- * browser says that the page is from elsewhere. If the name of the page leads to this server, Host
- * is not one of our names; with TLS the browser sees that from the certificate. */
-static bool refuse_strangers(struct http_client *c)
-{
-    const char *host = http_header(c, MHD_HTTP_HEADER_HOST),
-               *origin = http_header(c, MHD_HTTP_HEADER_ORIGIN);
-    const char *from = origin ? strstr(origin, "://") : NULL;
-
-    if (has_tokens(c->client.server)) /* No browser sends them by itself. */
-        return false;
-    if (host && !c->client.peer.tls && !is_own_host(host))
-        http_turn_away(c, "INVALID", 421, "Host: expected localhost or an address");
-    else if (origin && (!host || !from || strcasecmp(from + 3, host) != 0))
-        http_turn_away(c, "INVALID", 403, "Origin: pages of other origins are not answered");
-    else if (is_cross_site(c))
-        http_turn_away(c, "INVALID", 403,
-                       "Sec-Fetch-Site: pages of other origins are not answered");
-    return c->answered;
-}
-
-/* The token of `Bearer name.secret`; ptr NULL if the header is missing or says something else. */
-static struct str bearer_of(const char *value)
-{
-    const char *token = behind(value, "Bearer ");
-
-    return token ? str_of(token + strspn(token, " ")) : (struct str){ 0 };
-}
-
-/* Whether this token was right before on this connection, and still is. Then it is not looked up
- * again, and wrong tokens of others at this address do not matter. */
-static bool is_shown_again(struct http_client *c, const uint8_t *hash)
-{
-    return c->has_shown && CRYPTO_memcmp(c->shown, hash, sizeof(c->shown)) == 0 &&
-           identity_check(&c->client.session.who, c->client.server->host.engine,
-                          c->client.session.remote) == 0;
-}
-
-/* 0, WRONGPASS, BUSY. */
-static int show_token(struct http_client *c, struct str token)
-{
-    struct session_target target = client_target(c->client.server, client_is_crowded(&c->client));
-    uint8_t hash[TOKEN_HASH_BYTES];
-    int err;
-
-    secret_hash(token, hash);
-    if (is_shown_again(c, hash))
-        return 0;
-    c->has_shown = false;
-    identity_forget(&c->client.session.who);
-    err = session_auth(&c->client.session, &target, (struct str){ 0 }, token);
-    if (!err) {
-        memcpy(c->shown, hash, sizeof(hash));
-        c->has_shown = true;
-    }
-    return err;
-}
-
-/* Looks at the request's token before its body comes, so that no body of a stranger is kept. */
-static void authenticate(struct http_client *c)
-{
-    struct server *s = c->client.server;
-    struct str token = bearer_of(http_header(c, MHD_HTTP_HEADER_AUTHORIZATION));
-    char text[160];
-    int err = 0;
-
-    if ((c->match.route && c->match.route->open) || http_turn_away_early(c))
-        return;
-    if (token.ptr && has_tokens(s))
-        err = show_token(c, token);
-    else
-        identity_forget(&c->client.session.who);
-    if (err == BELFRY_BUSY) {
-        http_turn_away(c, "BUSY", 429, session_auth_why(&c->client.session, err));
-    } else if (err) {
-        http_turn_away(c, error_name(err), 401, session_auth_why(&c->client.session, err));
-    } else if (identity_check(&c->client.session.who, s->host.engine, c->client.session.remote) <
-               0) {
-        snprintf(text, sizeof(text), "%s: %s", error_text(BELFRY_NOAUTH),
-                 identity_why(&c->client.session.who, s->host.engine));
-        http_turn_away(c, "NOAUTH", 401, text);
-    } else if (c->match.route && !http_admit(&c->client.session, c->match.route, &c->answer)) {
-        c->answered = true;
-    }
-}
-
 static size_t body_limit(const struct http_client *c)
 {
+    if (c->match.route && c->match.route->open)
+        return ACCOUNT_SMALL; /* of a stranger */
     return 2 * (size_t)c->client.server->options.max_payload + SLACK_BYTES;
 }
 
@@ -354,6 +213,20 @@ static void check_body(struct http_client *c, const char *length)
         charge_body(c, strtoull(length, NULL, 10));
 }
 
+/* Takes ui_prefix from the front of a path. */
+static struct str path_without_prefix(const struct http_client *c, struct str path)
+{
+    struct str prefix = str_of(c->client.server->options.ui.prefix);
+
+    if (prefix.len == 0 || !str_starts(path, prefix))
+        return path;
+    if (path.len == prefix.len)
+        return STR("/");
+    return path.ptr[prefix.len] == '/'
+               ? (struct str){ path.ptr + prefix.len, path.len - prefix.len }
+               : path;
+}
+
 static void find_route(struct http_client *c, const char *method)
 {
     struct str uri = buf_view(&c->uri);
@@ -361,7 +234,7 @@ static void find_route(struct http_client *c, const char *method)
     struct str path = { uri.ptr, mark ? (size_t)(mark - uri.ptr) : uri.len };
 
     c->query = mark ? (struct str){ mark + 1, uri.len - path.len - 1 } : STR("");
-    http_route_find(str_of(method), path, &c->match);
+    http_route_find(str_of(method), path_without_prefix(c, path), &c->match);
 }
 
 static void refuse_route(struct http_client *c)
@@ -445,10 +318,10 @@ static enum MHD_Result begin_request(struct http_client *c, const char *method)
     if (coding && strcasecmp(coding, "chunked") != 0)
         return refuse_headers(c, 501, "Transfer-Encoding: expected chunked");
     find_route(c, method);
-    if (!refuse_strangers(c) && c->client.server->stopping)
+    if (!http_refuse_strangers(c) && c->client.server->stopping)
         http_turn_away(c, "BUSY", 503, "the server is stopping");
     if (!c->answered)
-        authenticate(c);
+        http_authenticate(c);
     if (!c->answered && !c->match.route)
         refuse_route(c);
     if (!c->answered)
