@@ -90,7 +90,7 @@ static inline struct str str_from(struct str s, size_t n)
 
 static inline bool str_starts(struct str s, struct str prefix)
 {
-    return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;
+    return prefix.len == 0 || (s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
 }
 
 /* Without the characters of `blank` that it begins and ends with. */

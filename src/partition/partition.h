@@ -43,10 +43,10 @@ struct partition_options {
     int64_t min_every_ms;        /* see engine_options */
     int64_t audit_ms;            /* how long the audit log is kept. 0: 90 days */
     uint64_t audit_max;          /* how many entries of it are kept. 0: any number */
-    uint32_t attempts_kept;      /* see engine_options */
     uint64_t history_disk_bytes; /* of done and cancelled jobs that are kept on disk. 0: 1 GiB */
     size_t block_bytes;          /* of runs. 0: 32 KiB */
     uint64_t piece_bytes;        /* the smallest run of a stretch of time. 0: 1 MiB */
+    uint32_t attempts_kept;      /* see engine_options */
     unsigned merge_runs;         /* so many runs that are alike become one. 0: 8 */
     int64_t lookahead_ms;        /* jobs are loaded so long before they are due. 0: 1 minute */
     int slice_jobs;              /* jobs in a slice of other work, for tests. 0: some hundred */

@@ -147,7 +147,8 @@ void attempts_append(struct buf *out, struct str history, const struct attempt *
 
     if (!head && kept == 0) {
         size_t drop = older_drop(history);
-        buf_append(out, history.ptr + drop, history.len - drop);
+        if (history.len > drop)
+            buf_append(out, history.ptr + drop, history.len - drop);
         record_put_attempt(out, more);
         return;
     }

@@ -351,7 +351,8 @@ static void older_records_are_read(void **state)
     assert_true(record_get_move(body, &got) && !got.deferred && got.at_ms == 6);
     b.len = 0;
     record_put_tenant(&b, &tenant_r);
-    size_t limits = 0 TENANT_LIMIT_FIELDS(LIMIT_BYTES) + 1;   /* and no job that a rate counted */
+    size_t limits = 0 TENANT_LIMIT_FIELDS(LIMIT_BYTES) TENANT_STOP_FIELDS(LIMIT_BYTES);
+    limits++;                                                 /* no job that a rate counted */
     body = (struct str){ b.ptr + 5, b.len - 5 - 3 - limits }; /* two empty texts and a zero */
     assert_true(record_get_tenant(body, &back));
     assert_int_equal(back.settings.weight, 3);
