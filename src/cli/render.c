@@ -17,6 +17,7 @@ static const struct {
     { "LIST", "id,state,tenant,queue,at,attempt,priority,key,error", NULL },
     { "LEASE", "id,token,tenant,queue,payload,attempt,until,key", NULL },
     { "QUEUES", "tenant,queue,scheduled,ready,leased,waiting_workers,done,dead,held_by", NULL },
+    { "WORKERS", "worker,tenant,address,queues,running,done,failed,asked,seen", NULL },
     { "TENANTS", "tenant,pending,running,queues,recurrences,weight,max_running,rate,maintenance",
       NULL },
     { "RECURRENCES", "name,tenant,queue,rule,tz,next,last,paused,open,ran,failed,skipped", NULL },

@@ -474,6 +474,7 @@ static const char *tag_of(const struct http_route *r)
         { "/v1/jobs/{id}/extend", "workers" },
         { "/v1/jobs/{id}/release", "workers" },
         { "/v1/leases", "workers" },
+        { "/v1/workers", "workers" },
         { "/v1/queues/{queue}/keys", "jobs" },
         { "/v1/jobs", "jobs" },
         { "/v1/queues", "queues" },

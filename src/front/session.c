@@ -494,6 +494,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         .word_count = n,
         .owner = owner,
         .who = &s->who,
+        .address = str_of(s->address),
         .kept = kept,
     };
     uint64_t changes = engine_changes(call.engine);

@@ -9,6 +9,7 @@
 #include "server/root_token.h"
 #include "server/tls.h"
 #include "server/tracer.h"
+#include "verbs/worker.h"
 
 #define SWEEP_MS  500
 #define TURN_US   10000 /* the time of requests as they come, in one turn */
@@ -231,8 +232,8 @@ int server_init(struct server *s)
     lists_init(&s->clients, &s->settled, &s->resume, &s->no_room, &s->going.conns);
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
-    verbhost_init(s);
     bool drawn = hash_key_draw(&s->hash_key);
+    verbhost_init(s);
     s->guard.key = s->hash_key;
     rations_init(&s->rations, &s->options.audit.rate, &s->options.audit.burst, s->hash_key);
     peers_init(&s->peers, s->hash_key);
@@ -282,6 +283,7 @@ void server_fini(struct server *s)
     peers_fini(&s->peers);
     accounts_fini(&s->accounts);
     rations_fini(&s->rations);
+    workers_free(s->verb_host.workers);
     host_fini(&s->host);
     store_close(s->store);
     listen_close(s);

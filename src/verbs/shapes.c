@@ -25,6 +25,7 @@ const struct shape shapes[] = {
     { "Bulk", bulk_fields },
     { "AuditEntry", audit_fields },
     { "AuditPage", audit_page_fields },
+    { "Worker", worker_fields },
     { "Token", token_fields },
     { "NewToken", new_token_fields },
     { 0 },

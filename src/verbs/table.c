@@ -295,6 +295,14 @@ const struct verb verb_table[] = {
       "Shows all figures as text that Prometheus reads. A hundred queues have series of their own; all other "
       "queues together have one.", "text", "METRICS", run_metrics, {
         { "tenant", ARG_TENANT, .help = "only figures of this tenant; `*`, the default, for the whole server" } } },
+    { "WORKERS", VERB_READS,
+      "Shows workers that asked for jobs, or said a word about one, in the last hour: the one that did last comes first. The server "
+      "keeps 2,000 of them, and 1,000 of a tenant, until it ends.",
+      "an array of maps: tenant (`*` if the worker asked for jobs of all tenants; then it has another map for each tenant whose jobs it "
+      "had), worker (null if it gave no name; such workers are told apart by their machine), address, queues (of its last LEASE), "
+      "first_ms, seen_ms, asked_ms (null if it has not asked since the start), running (null for workers without a name), done and "
+      "failed (in the last hour), partial (true if so many jobs are leased that running is too low)", "WORKERS LIMIT 20", run_workers, {
+        LIMIT, { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all tenants" } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES, INTO(struct listing, after),
           .help = "only queues behind this name, for the next page; with TENANT * the name is `tenant@queue`, or "

@@ -116,6 +116,7 @@ struct verb_host_stats {
 };
 
 struct audit_entry;
+struct workers;
 
 struct verb_host {
     size_t max_payload;
@@ -128,6 +129,7 @@ struct verb_host {
     /* Ends the wait of the parked LEASE of this client with an empty answer, if the client is
      * confined to the tenant, or the tenant is `*`. False: no such LEASE waits. May be NULL. */
     bool (*unpark)(const struct verb_host *h, uint64_t client, struct str tenant);
+    struct workers *workers; /* NULL: they are not noted */
 };
 
 /* One call of a verb. */
@@ -143,6 +145,7 @@ struct verb_call {
     size_t word_count;
     struct str tenant;          /* the tenant that the call is about; `*`: all */
     const struct identity *who; /* the caller; NULL: it may do everything */
+    struct str address;         /* of the caller, with its port; may be empty */
     void *owner;                /* the owner of a parked LEASE */
     struct waiter *parked;      /* set by a handler that parked the call and wrote no reply */
     bool cold;   /* set by verb_error: there is no reply, and the call is to run again after a fetch

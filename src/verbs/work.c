@@ -3,6 +3,7 @@
 #include "verbs/handlers.h"
 
 #include "engine/push.h"
+#include "verbs/worker.h"
 
 #define LOAD_WAIT_MS 2000
 
@@ -155,6 +156,7 @@ void run_lease(struct verb_call *c)
         }
     }
 
+    verb_sees_ask(c, r.worker, a[LEASE_QUEUES].str);
     n = engine_lease(c->engine, &r, jobs);
     wait_ms = n == 0 ? wait_of(c, &r) : 0;
     if (wait_ms > 0) {
@@ -171,25 +173,34 @@ void run_lease(struct verb_call *c)
 void run_complete(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
+    struct worker *w;
+    int err;
 
     if (a[COMPLETE_RESULT].set && a[COMPLETE_AGAIN].set) {
         verb_error(c, BELFRY_INVALID, "result, again: expected only one of them");
         return;
     }
-    verb_ok(c, engine_complete(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token,
-                               arg_str(&a[COMPLETE_RESULT]), arg_number(&a[COMPLETE_AGAIN], -1)));
+    w = verb_sees_holder(c, a[HELD_ID].id, a[HELD_TOKEN].token);
+    err = engine_complete(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token,
+                          arg_str(&a[COMPLETE_RESULT]), arg_number(&a[COMPLETE_AGAIN], -1));
+    if (w && !err)
+        worker_count(w, WORKER_DONE, engine_now(c->engine));
+    verb_ok(c, err);
 }
 
 void run_fail(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
     struct fail_result result;
+    struct worker *w = verb_sees_holder(c, a[HELD_ID].id, a[HELD_TOKEN].token);
     int err = engine_fail(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token, arg_str(&a[FAIL_ERROR]),
                           arg_number(&a[FAIL_RETRY], -1), a[FAIL_FINAL].set && a[FAIL_FINAL].number,
                           &result);
 
     if (verb_failed(c, err))
         return;
+    if (w)
+        worker_count(w, WORKER_FAILED, engine_now(c->engine));
     if (result.state != JOB_SCHEDULED)
         result.at_ms = -1;
     shape_put(c->reply, fail_fields, &result);
@@ -202,6 +213,7 @@ void run_extend(struct verb_call *c)
     int err;
 
     args_store(c, &spec);
+    verb_sees_holder(c, c->args[HELD_ID].id, c->args[HELD_TOKEN].token);
     err = engine_extend(c->engine, c->args[HELD_ID].id, c->args[HELD_TOKEN].token, &spec, &result);
     if (!verb_failed(c, err))
         shape_put(c->reply, extend_fields, &result);
@@ -211,6 +223,7 @@ void run_release(struct verb_call *c)
 {
     const struct arg_value *a = c->args;
 
+    verb_sees_holder(c, a[HELD_ID].id, a[HELD_TOKEN].token);
     verb_ok(c, engine_release(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token,
                               arg_number(&a[RELEASE_IN], 0)));
 }
