@@ -232,7 +232,8 @@ static void herd(struct churn *c)
     struct engine_stats before, after;
     int64_t due;
 
-    advance(c, 2 * 3600000); /* retries and leases of before are over */
+    advance(c, 2 * 3600000); /* leases of before end now, and their jobs are retried */
+    advance(c, 2 * 3600000); /* these retries are due, so that the herd's clock may stand still */
     due = c->wall_ms + 1000;
     engine_stats(c->engine, &before);
     for (int i = 0; i < HERD; i++) {
