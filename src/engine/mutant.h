@@ -100,6 +100,7 @@
     X(LOAD_UNBOUNDED, "a slice of loading is larger than a commit")         \
     X(BATCH_KEPT, "the memory of a batch that was given up is kept")        \
     X(BATCH_WHOLE, "a batch takes all jobs at once that may go to disk")    \
+    X(CRAMMED_SHARED, "who fills the memory is in all tenants' way")        \
     X(CUT_SKIPS, "a page that is cut short passes over the rest of it")     \
     X(ASKED_IGNORED, "jobs stay on disk though a worker asks for them")     \
     X(FED_NOT_OWED, "LEASE does not wait for jobs on their way to disk")    \
