@@ -167,12 +167,9 @@ struct str login_cookie(const char *header)
     struct str rest = str_of(header ? header : ""), value = { 0 };
 
     while (rest.len) {
-        struct str pair = str_cut(&rest, ';');
-        struct str name;
+        struct str pair = str_trim(str_cut(&rest, ';'), " \t");
+        struct str name = str_cut(&pair, '=');
 
-        while (pair.len && (pair.ptr[0] == ' ' || pair.ptr[0] == '\t'))
-            pair = (struct str){ pair.ptr + 1, pair.len - 1 };
-        name = str_cut(&pair, '=');
         if (!str_eq(name, STR(LOGIN_COOKIE)))
             continue;
         if (value.ptr)

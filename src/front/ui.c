@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/ui.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -58,11 +57,7 @@ const char *ui_type(const struct ui_file *f)
 
 static struct str trim(struct str s)
 {
-    while (s.len && isspace((unsigned char)s.ptr[0]))
-        s = (struct str){ s.ptr + 1, s.len - 1 };
-    while (s.len && isspace((unsigned char)s.ptr[s.len - 1]))
-        s.len--;
-    return s;
+    return str_trim(s, " \t");
 }
 
 /* Whether parameters forbid a coding by their weight: `q=0`, or `q=0.000`. */

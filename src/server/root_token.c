@@ -10,20 +10,11 @@
 
 #define FILE_MAX 4096
 
-static struct str trim(struct str s)
-{
-    while (s.len > 0 && strchr(" \t\r\n", s.ptr[0]))
-        s = (struct str){ s.ptr + 1, s.len - 1 };
-    while (s.len > 0 && strchr(" \t\r\n", s.ptr[s.len - 1]))
-        s.len--;
-    return s;
-}
-
 const char *root_token_parse(struct str text, struct str *ret_name, struct str *ret_secret)
 {
     struct str name, secret;
 
-    secret_parts(STR(""), trim(text), &name, &secret);
+    secret_parts(STR(""), str_trim(text, " \t\r\n"), &name, &secret);
     if (name.len == 0)
         return "expected name.secret, such as root. and 64 random characters";
     if (secret.len < ROOT_SECRET_LEAST || secret.len > SECRET_MAX)

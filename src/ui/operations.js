@@ -6,6 +6,7 @@ import { h } from "./dom.js";
 import { bytes, capital, count, moment, number, percent, span } from "./format.js";
 import { act, empty, facts, head, meter, owner, scrolls, section, when } from "./parts.js";
 import { href } from "./route.js";
+import { grid } from "./table.js";
 
 const DAY_MS = 86400000,
     PAGE = 1000;
@@ -69,42 +70,25 @@ function audit({ entries, more, days }, page) {
             ? h(
                   "div",
                   scrolls("Audit log"),
-                  h(
-                      "table",
-                      { class: "grid rows" },
-                      h(
-                          "thead",
-                          null,
-                          h(
-                              "tr",
-                              null,
-                              h("th", null, "When"),
-                              h("th", null, "Who"),
-                              h("th", null, "Request"),
-                              h("th", null, "Outcome"),
-                          ),
-                      ),
-                      h(
-                          "tbody",
-                          null,
-                          entries
-                              .slice(0, 300)
-                              .map((e) =>
+                  grid(
+                      [h("th", null, "When"), h("th", null, "Who"), h("th", null, "Request"), h("th", null, "Outcome")],
+                      entries
+                          .slice(0, 300)
+                          .map((e) =>
+                              h(
+                                  "tr",
+                                  { "data-key": e.id },
+                                  h("td", { class: "nowrap" }, when(e.at_ms)),
                                   h(
-                                      "tr",
-                                      { "data-key": e.id },
-                                      h("td", { class: "nowrap" }, when(e.at_ms)),
-                                      h(
-                                          "td",
-                                          null,
-                                          e.user ?? h("span", { class: "muted" }, "no token"),
-                                          h("div", { class: "muted" }, [e.client, e.address].filter(Boolean).join(" ")),
-                                      ),
-                                      h("td", null, h("code", { class: "break" }, e.request), owner(page, e.tenant)),
-                                      h("td", { class: REFUSED.test(e.outcome) ? "error" : null }, e.outcome),
+                                      "td",
+                                      null,
+                                      e.user ?? h("span", { class: "muted" }, "no token"),
+                                      h("div", { class: "muted" }, [e.client, e.address].filter(Boolean).join(" ")),
                                   ),
+                                  h("td", null, h("code", { class: "break" }, e.request), owner(page, e.tenant)),
+                                  h("td", { class: REFUSED.test(e.outcome) ? "error" : null }, e.outcome),
                               ),
-                      ),
+                          ),
                   ),
               )
             : empty("Nothing was changed in this time."),
@@ -140,50 +124,38 @@ function bulks(list, page) {
             ? h(
                   "div",
                   scrolls("Bulks"),
-                  h(
-                      "table",
-                      { class: "grid rows" },
-                      h(
-                          "thead",
-                          null,
+                  grid(
+                      [
+                          h("th", null, "Action"),
+                          h("th", null, "Filter"),
+                          h("th", null, "State"),
+                          h("th", { class: "num" }, "Matched"),
+                          h("th", { class: "num" }, "Changed"),
+                          h("th", { class: "num" }, "Skipped"),
+                          h("th", null, "Began"),
+                          h("th", null, h("span", { class: "hidden" }, "Actions")),
+                      ],
+                      list.map((b) =>
                           h(
                               "tr",
-                              null,
-                              h("th", null, "Action"),
-                              h("th", null, "Filter"),
-                              h("th", null, "State"),
-                              h("th", { class: "num" }, "Matched"),
-                              h("th", { class: "num" }, "Changed"),
-                              h("th", { class: "num" }, "Skipped"),
-                              h("th", null, "Began"),
-                              h("th", null, h("span", { class: "hidden" }, "Actions")),
-                          ),
-                      ),
-                      h(
-                          "tbody",
-                          null,
-                          list.map((b) =>
+                              { "data-key": b.id },
                               h(
-                                  "tr",
-                                  { "data-key": b.id },
-                                  h(
-                                      "td",
-                                      { class: "strong" },
-                                      capital(b.action),
-                                      b.dry_run && h("span", { class: "owner" }, "dry run"),
-                                      owner(page, b.tenant),
-                                  ),
-                                  h("td", null, h("code", { class: "break" }, filterOf(b) || "–")),
-                                  h("td", null, b.state, b.error && h("div", { class: "error" }, b.error)),
-                                  h("td", { class: "num" }, number(b.matched)),
-                                  h("td", { class: "num" }, number(b.changed)),
-                                  h("td", { class: "num" }, number(b.skipped)),
-                                  h("td", { class: "nowrap" }, when(b.created_ms)),
-                                  h(
-                                      "td",
-                                      { class: "end" },
-                                      b.state === "running" && act(page, "BULKSTOP", "Stop", stop(b), "small"),
-                                  ),
+                                  "td",
+                                  { class: "strong" },
+                                  capital(b.action),
+                                  b.dry_run && h("span", { class: "owner" }, "dry run"),
+                                  owner(page, b.tenant),
+                              ),
+                              h("td", null, h("code", { class: "break" }, filterOf(b) || "–")),
+                              h("td", null, b.state, b.error && h("div", { class: "error" }, b.error)),
+                              h("td", { class: "num" }, number(b.matched)),
+                              h("td", { class: "num" }, number(b.changed)),
+                              h("td", { class: "num" }, number(b.skipped)),
+                              h("td", { class: "nowrap" }, when(b.created_ms)),
+                              h(
+                                  "td",
+                                  { class: "end" },
+                                  b.state === "running" && act(page, "BULKSTOP", "Stop", stop(b), "small"),
                               ),
                           ),
                       ),
@@ -259,40 +231,28 @@ function tokens({ tokens: list }, page) {
             ? h(
                   "div",
                   scrolls("Tokens"),
-                  h(
-                      "table",
-                      { class: "grid rows" },
-                      h(
-                          "thead",
-                          null,
+                  grid(
+                      [
+                          h("th", null, "Name"),
+                          h("th", null, "Role"),
+                          h("th", null, "Tenant"),
+                          h("th", null, "Made"),
+                          h("th", null, "Ends"),
+                          h("th", null, h("span", { class: "hidden" }, "Actions")),
+                      ],
+                      list.map((t) =>
                           h(
                               "tr",
-                              null,
-                              h("th", null, "Name"),
-                              h("th", null, "Role"),
-                              h("th", null, "Tenant"),
-                              h("th", null, "Made"),
-                              h("th", null, "Ends"),
-                              h("th", null, h("span", { class: "hidden" }, "Actions")),
-                          ),
-                      ),
-                      h(
-                          "tbody",
-                          null,
-                          list.map((t) =>
+                              { "data-key": t.name },
+                              h("td", { class: "strong" }, t.name),
+                              h("td", null, t.role),
+                              h("td", null, t.tenant),
+                              h("td", null, when(t.created_ms)),
+                              h("td", null, t.expired ? "has ended" : t.expires_ms ? when(t.expires_ms) : "never"),
                               h(
-                                  "tr",
-                                  { "data-key": t.name },
-                                  h("td", { class: "strong" }, t.name),
-                                  h("td", null, t.role),
-                                  h("td", null, t.tenant),
-                                  h("td", null, when(t.created_ms)),
-                                  h("td", null, t.expired ? "has ended" : t.expires_ms ? when(t.expires_ms) : "never"),
-                                  h(
-                                      "td",
-                                      { class: "end" },
-                                      act(page, "TOKENREVOKE", "Revoke …", () => revoke(page, t), "small danger-quiet"),
-                                  ),
+                                  "td",
+                                  { class: "end" },
+                                  act(page, "TOKENREVOKE", "Revoke …", () => revoke(page, t), "small danger-quiet"),
                               ),
                           ),
                       ),
@@ -314,45 +274,33 @@ function push({ queues }, page) {
             ? h(
                   "div",
                   scrolls("Push endpoints"),
-                  h(
-                      "table",
-                      { class: "grid rows" },
-                      h(
-                          "thead",
-                          null,
+                  grid(
+                      [
+                          h("th", null, "Queue"),
+                          h("th", null, "URL"),
+                          h("th", { class: "num" }, "Ready"),
+                          h("th", { class: "num" }, "Under way"),
+                          h("th", { class: "num" }, "Delivered"),
+                          h("th", { class: "num" }, "Failed"),
+                          h("th", { class: "num" }, "Took p99"),
+                      ],
+                      list.map((q) =>
                           h(
                               "tr",
-                              null,
-                              h("th", null, "Queue"),
-                              h("th", null, "URL"),
-                              h("th", { class: "num" }, "Ready"),
-                              h("th", { class: "num" }, "Under way"),
-                              h("th", { class: "num" }, "Delivered"),
-                              h("th", { class: "num" }, "Failed"),
-                              h("th", { class: "num" }, "Took p99"),
-                          ),
-                      ),
-                      h(
-                          "tbody",
-                          null,
-                          list.map((q) =>
+                              { "data-key": `${q.tenant}@${q.queue}` },
                               h(
-                                  "tr",
-                                  { "data-key": `${q.tenant}@${q.queue}` },
-                                  h(
-                                      "td",
-                                      null,
-                                      h("a", { class: "strong", href: href(["queues", q.tenant, q.queue]) }, q.queue),
-                                      owner(page, q.tenant),
-                                      q.held_by && h("div", { class: "held" }, q.held_by),
-                                  ),
-                                  h("td", null, h("code", { class: "break" }, q.push_url)),
-                                  h("td", { class: "num" }, number(q.ready)),
-                                  h("td", { class: "num" }, number(q.leased)),
-                                  h("td", { class: "num" }, number(q.total_succeeded)),
-                                  h("td", { class: "num" }, number(q.total_failed)),
-                                  h("td", { class: "num" }, span(q.runtime_p99_ms)),
+                                  "td",
+                                  null,
+                                  h("a", { class: "strong", href: href(["queues", q.tenant, q.queue]) }, q.queue),
+                                  owner(page, q.tenant),
+                                  q.held_by && h("div", { class: "held" }, q.held_by),
                               ),
+                              h("td", null, h("code", { class: "break" }, q.push_url)),
+                              h("td", { class: "num" }, number(q.ready)),
+                              h("td", { class: "num" }, number(q.leased)),
+                              h("td", { class: "num" }, number(q.total_succeeded)),
+                              h("td", { class: "num" }, number(q.total_failed)),
+                              h("td", { class: "num" }, span(q.runtime_p99_ms)),
                           ),
                       ),
                   ),

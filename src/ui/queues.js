@@ -8,7 +8,7 @@ import { count, number, span } from "./format.js";
 import { empty, head, owner, share } from "./parts.js";
 import { href } from "./route.js";
 import { note, series } from "./samples.js";
-import { listKeys, sorted, sorter } from "./table.js";
+import { grid, listKeys, sorted, sorter } from "./table.js";
 
 const PAGE = 1000;
 const name = (q) => `${q.tenant}@${q.queue}`;
@@ -105,33 +105,21 @@ export const queues = {
                 ? h(
                       "div",
                       { class: "scroll card" },
-                      h(
-                          "table",
-                          { class: "grid rows" },
-                          h(
-                              "thead",
-                              null,
-                              h(
-                                  "tr",
-                                  null,
-                                  sorter(page, "queue", "Queue", ""),
-                                  sorter(page, "ready", "Ready"),
-                                  sorter(page, "running", "Running"),
-                                  sorter(page, "scheduled", "Later"),
-                                  sorter(page, "dead", "Dead"),
-                                  h("th", { class: "wide-only" }, "Pending"),
-                                  sorter(page, "late", "Late p99", "num wide-only"),
-                                  sorter(page, "workers", "Waiting workers", "num wide-only"),
-                                  sorter(page, "out", "Out", "num wide-only"),
-                                  h("th", { class: "wide-only" }, "Since opened"),
-                                  h("th", null, h("span", { class: "hidden" }, "Actions")),
-                              ),
-                          ),
-                          h(
-                              "tbody",
-                              null,
-                              shown.map((q) => row(page, q)),
-                          ),
+                      grid(
+                          [
+                              sorter(page, "queue", "Queue", ""),
+                              sorter(page, "ready", "Ready"),
+                              sorter(page, "running", "Running"),
+                              sorter(page, "scheduled", "Later"),
+                              sorter(page, "dead", "Dead"),
+                              h("th", { class: "wide-only" }, "Pending"),
+                              sorter(page, "late", "Late p99", "num wide-only"),
+                              sorter(page, "workers", "Waiting workers", "num wide-only"),
+                              sorter(page, "out", "Out", "num wide-only"),
+                              h("th", { class: "wide-only" }, "Since opened"),
+                              h("th", null, h("span", { class: "hidden" }, "Actions")),
+                          ],
+                          shown.map((q) => row(page, q)),
                       ),
                   )
                 : empty(

@@ -6,7 +6,7 @@ import { count, number, soon } from "./format.js";
 import { empty, head, owner, when } from "./parts.js";
 import { href } from "./route.js";
 import { inWords } from "./rule.js";
-import { listKeys, sorted, sorter } from "./table.js";
+import { grid, listKeys, sorted, sorter } from "./table.js";
 
 const MOST = 500,
     OWNERS = 50;
@@ -73,60 +73,44 @@ export const recurrences = {
             ? h(
                   "div",
                   { class: "scroll card" },
-                  h(
-                      "table",
-                      { class: "grid rows" },
-                      h(
-                          "thead",
-                          null,
+                  grid(
+                      [
+                          sorter(page, "name", "Name", ""),
+                          h("th", null, "Runs"),
+                          sorter(page, "next", "Next", ""),
+                          h("th", { class: "wide-only" }, "Queue"),
+                          h("th", { class: "wide-only" }, "So far"),
+                      ],
+                      sorted(page, list, COLUMNS).map((r) =>
                           h(
                               "tr",
-                              null,
-                              sorter(page, "name", "Name", ""),
-                              h("th", null, "Runs"),
-                              sorter(page, "next", "Next", ""),
-                              h("th", { class: "wide-only" }, "Queue"),
-                              h("th", { class: "wide-only" }, "So far"),
-                          ),
-                      ),
-                      h(
-                          "tbody",
-                          null,
-                          sorted(page, list, COLUMNS).map((r) =>
+                              { "data-key": `${r.tenant} ${r.name}`, "data-row": r.name },
                               h(
-                                  "tr",
-                                  { "data-key": `${r.tenant} ${r.name}`, "data-row": r.name },
-                                  h(
-                                      "td",
-                                      null,
-                                      h(
-                                          "a",
-                                          { class: "strong", href: href(["recurrences", r.tenant, r.name]) },
-                                          r.name,
-                                      ),
-                                      owner(page, r.tenant),
-                                      stateOf(r) !== "on" && h("span", { class: "owner" }, stateOf(r)),
-                                  ),
-                                  h(
-                                      "td",
-                                      null,
-                                      inWords(r.kind, r.rule),
-                                      h("div", { class: "muted" }, r.kind === "every" ? "" : r.tz),
-                                  ),
-                                  h(
-                                      "td",
-                                      { class: "nowrap" },
-                                      r.next_ms
-                                          ? [when(r.next_ms), h("div", { class: "muted" }, soon(r.next_ms, r.tz))]
-                                          : h("span", { class: "muted" }, stateOf(r)),
-                                  ),
-                                  h(
-                                      "td",
-                                      { class: "wide-only" },
-                                      h("a", { href: href(["queues", r.tenant, r.queue]) }, r.queue),
-                                  ),
-                                  h("td", { class: "wide-only" }, outcome(r)),
+                                  "td",
+                                  null,
+                                  h("a", { class: "strong", href: href(["recurrences", r.tenant, r.name]) }, r.name),
+                                  owner(page, r.tenant),
+                                  stateOf(r) !== "on" && h("span", { class: "owner" }, stateOf(r)),
                               ),
+                              h(
+                                  "td",
+                                  null,
+                                  inWords(r.kind, r.rule),
+                                  h("div", { class: "muted" }, r.kind === "every" ? "" : r.tz),
+                              ),
+                              h(
+                                  "td",
+                                  { class: "nowrap" },
+                                  r.next_ms
+                                      ? [when(r.next_ms), h("div", { class: "muted" }, soon(r.next_ms, r.tz))]
+                                      : h("span", { class: "muted" }, stateOf(r)),
+                              ),
+                              h(
+                                  "td",
+                                  { class: "wide-only" },
+                                  h("a", { href: href(["queues", r.tenant, r.queue]) }, r.queue),
+                              ),
+                              h("td", { class: "wide-only" }, outcome(r)),
                           ),
                       ),
                   ),

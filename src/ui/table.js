@@ -27,6 +27,10 @@ export function listKeys(select) {
     return () => off.forEach((one) => one());
 }
 
+/** A table of rows below the heads of its columns. */
+export const grid = (heads, rows) =>
+    h("table", { class: "grid rows" }, h("thead", null, h("tr", null, heads)), h("tbody", null, rows));
+
 /** A head of a column that sorts; the order is in the address. */
 export function sorter(page, name, label, kind = "num") {
     const [by, down] = (page.route.query.get("sort") ?? "").split("-");

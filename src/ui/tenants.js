@@ -8,7 +8,7 @@ import { icon } from "./icons.js";
 import { act, empty, facts, head, meter, quantiles, section, STATES, up } from "./parts.js";
 import { go, href } from "./route.js";
 import { settings } from "./setting.js";
-import { listKeys, sorted, sorter } from "./table.js";
+import { grid, listKeys, sorted, sorter } from "./table.js";
 
 const SETTINGS = [
     {
@@ -102,78 +102,58 @@ export const tenants = {
                 ? h(
                       "div",
                       { class: "scroll card" },
-                      h(
-                          "table",
-                          { class: "grid rows" },
-                          h(
-                              "thead",
-                              null,
+                      grid(
+                          [
+                              sorter(page, "tenant", "Tenant", ""),
+                              sorter(page, "pending", "Pending"),
+                              sorter(page, "running", "Running"),
+                              sorter(page, "weight", "Weight", "num wide-only"),
+                              h("th", { class: "num wide-only" }, "Queues"),
+                              h("th", { class: "num wide-only" }, "Rate"),
+                              sorter(page, "bytes", "Kept", "num"),
+                              h("th", { class: "wide-only" }, "Share of bytes"),
+                          ],
+                          sorted(page, list, COLUMNS).map((t) =>
                               h(
                                   "tr",
-                                  null,
-                                  sorter(page, "tenant", "Tenant", ""),
-                                  sorter(page, "pending", "Pending"),
-                                  sorter(page, "running", "Running"),
-                                  sorter(page, "weight", "Weight", "num wide-only"),
-                                  h("th", { class: "num wide-only" }, "Queues"),
-                                  h("th", { class: "num wide-only" }, "Rate"),
-                                  sorter(page, "bytes", "Kept", "num"),
-                                  h("th", { class: "wide-only" }, "Share of bytes"),
-                              ),
-                          ),
-                          h(
-                              "tbody",
-                              null,
-                              sorted(page, list, COLUMNS).map((t) =>
+                                  { "data-key": t.tenant, "data-row": t.tenant },
                                   h(
-                                      "tr",
-                                      { "data-key": t.tenant, "data-row": t.tenant },
+                                      "td",
+                                      null,
+                                      h("a", { class: "strong", href: href(["tenants", t.tenant]) }, t.tenant),
+                                      gate(t) && h("div", { class: "held" }, gate(t)),
+                                  ),
+                                  h(
+                                      "td",
+                                      { class: "num" },
+                                      number(t.pending),
+                                      h("span", { class: "muted" }, t.max_pending ? ` / ${number(t.max_pending)}` : ""),
+                                  ),
+                                  h(
+                                      "td",
+                                      { class: "num" },
+                                      number(t.running),
+                                      h("span", { class: "muted" }, t.max_running ? ` / ${number(t.max_running)}` : ""),
+                                  ),
+                                  h("td", { class: "num wide-only" }, t.weight),
+                                  h("td", { class: "num wide-only" }, number(t.queues)),
+                                  h("td", { class: "num wide-only" }, t.rate ?? "–"),
+                                  h("td", { class: "num nowrap" }, bytes(t.kept_bytes)),
+                                  h(
+                                      "td",
+                                      { class: "wide-only" },
                                       h(
-                                          "td",
-                                          null,
-                                          h("a", { class: "strong", href: href(["tenants", t.tenant]) }, t.tenant),
-                                          gate(t) && h("div", { class: "held" }, gate(t)),
-                                      ),
-                                      h(
-                                          "td",
-                                          { class: "num" },
-                                          number(t.pending),
-                                          h(
-                                              "span",
-                                              { class: "muted" },
-                                              t.max_pending ? ` / ${number(t.max_pending)}` : "",
-                                          ),
-                                      ),
-                                      h(
-                                          "td",
-                                          { class: "num" },
-                                          number(t.running),
-                                          h(
-                                              "span",
-                                              { class: "muted" },
-                                              t.max_running ? ` / ${number(t.max_running)}` : "",
-                                          ),
-                                      ),
-                                      h("td", { class: "num wide-only" }, t.weight),
-                                      h("td", { class: "num wide-only" }, number(t.queues)),
-                                      h("td", { class: "num wide-only" }, t.rate ?? "–"),
-                                      h("td", { class: "num nowrap" }, bytes(t.kept_bytes)),
-                                      h(
-                                          "td",
-                                          { class: "wide-only" },
-                                          h(
-                                              "div",
-                                              {
-                                                  class: "share",
-                                                  role: "img",
-                                                  "aria-label": `${bytes(t.kept_bytes)} kept`,
-                                              },
-                                              h("i", {
-                                                  class: "bg-leased",
-                                                  style: { "flex-grow": t.kept_bytes / most },
-                                              }),
-                                              h("i", { style: { "flex-grow": 1 - t.kept_bytes / most } }),
-                                          ),
+                                          "div",
+                                          {
+                                              class: "share",
+                                              role: "img",
+                                              "aria-label": `${bytes(t.kept_bytes)} kept`,
+                                          },
+                                          h("i", {
+                                              class: "bg-leased",
+                                              style: { "flex-grow": t.kept_bytes / most },
+                                          }),
+                                          h("i", { style: { "flex-grow": 1 - t.kept_bytes / most } }),
                                       ),
                                   ),
                               ),

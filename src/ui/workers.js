@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { count, number, percent } from "./format.js";
 import { empty, head, nothing, owner, when } from "./parts.js";
 import { href } from "./route.js";
-import { listKeys, sorted, sorter } from "./table.js";
+import { grid, listKeys, sorted, sorter } from "./table.js";
 
 const SHOWN = 6; // queues of a worker
 const COLUMNS = {
@@ -80,31 +80,19 @@ export const workers = {
             ? h(
                   "div",
                   { class: "scroll card" },
-                  h(
-                      "table",
-                      { class: "grid rows" },
-                      h(
-                          "thead",
-                          null,
-                          h(
-                              "tr",
-                              null,
-                              sorter(page, "worker", "Worker", ""),
-                              h("th", null, "Asks for"),
-                              sorter(page, "running", "Running"),
-                              sorter(page, "done", "Done"),
-                              sorter(page, "failed", "Failed"),
-                              h("th", { class: "num wide-only" }, "Failed of all"),
-                              sorter(page, "seen", "Seen", ""),
-                              h("th", { class: "wide-only" }, "Asked"),
-                              sorter(page, "since", "Known", "wide-only"),
-                          ),
-                      ),
-                      h(
-                          "tbody",
-                          null,
-                          sorted(page, list, COLUMNS).map((w) => row(page, w)),
-                      ),
+                  grid(
+                      [
+                          sorter(page, "worker", "Worker", ""),
+                          h("th", null, "Asks for"),
+                          sorter(page, "running", "Running"),
+                          sorter(page, "done", "Done"),
+                          sorter(page, "failed", "Failed"),
+                          h("th", { class: "num wide-only" }, "Failed of all"),
+                          sorter(page, "seen", "Seen", ""),
+                          h("th", { class: "wide-only" }, "Asked"),
+                          sorter(page, "since", "Known", "wide-only"),
+                      ],
+                      sorted(page, list, COLUMNS).map((w) => row(page, w)),
                   ),
               )
             : empty("No worker asked for jobs in the last hour.", "belfry work QUEUE -- COMMAND starts one."),

@@ -58,7 +58,7 @@ bool http_refuse_strangers(struct http_client *c)
     const char *host = http_header(c, MHD_HTTP_HEADER_HOST),
                *origin = http_header(c, MHD_HTTP_HEADER_ORIGIN);
 
-    if (has_tokens(c->client.server)) /* No browser sends them by itself. */
+    if (has_tokens(c->client.server)) /* No browser sends tokens by itself; cookies: refuse_page. */
         return false;
     if (host && !c->client.peer.tls && !is_own_host(host))
         http_turn_away(c, "INVALID", 421, "Host: expected localhost or an address");
