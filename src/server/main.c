@@ -28,6 +28,7 @@ static void greet(const struct server *s)
     struct greeting g = { .bind = s->options.bind,
                           .port = s->port,
                           .tls_only = s->options.tls.mode == TLS_ONLY,
+                          .dashboard = s->options.ui.on,
                           .tokens = engine_token_count(s->host.engine) > 0 };
 
     if (!isatty(STDOUT_FILENO) && !getenv("BELFRY_GREETING"))
