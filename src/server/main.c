@@ -12,6 +12,7 @@
 #include "host/threadpool.h"
 #include "server/greeting.h"
 #include "server/http/http.h"
+#include "server/offline_token.h"
 #include "server/push/push.h"
 #include "server/server.h"
 #include "server/tls.h"
@@ -145,6 +146,10 @@ int main(int argc, char **argv)
      * them back by themselves. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 #endif
+    if (offline_token_is_meant(argc, argv)) {
+        free(s);
+        return offline_token_run(argc, argv);
+    }
     if (!s || options_init(&s->options) < 0) {
         fputs("belfryd: out of memory\n", stderr);
         return 1;
