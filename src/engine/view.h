@@ -123,6 +123,7 @@ struct queue_view {
     const struct hist *wait;     /* ms: how long a LEASE waited until it got jobs */
     enum hold hold;
     int64_t oldest_ms;  /* since when the oldest job that is ready waits; -1: none is ready */
+    int64_t asked_ms;   /* when a worker last asked for its jobs; -1: not since the start */
     int64_t success_ms; /* when a job last completed; 0: never since the engine was made */
 };
 

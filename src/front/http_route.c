@@ -81,6 +81,7 @@ const struct http_route http_routes[] = {
       .summary = "Shows the audit log, oldest first: who changed settings, tokens, recurrences and many jobs at once. A page may be "
                  "short or empty although there are more." },
     { HTTP_GET, "/v1/workers", "WORKERS", "listWorkers", .status = 200, .result = "workers", .shape = "Worker" },
+    { HTTP_GET, "/v1/overview", "OVERVIEW", "getOverview", .status = 200, .shape = "Overview" },
     { HTTP_GET, "/v1/stats", "STATS", "getStats", .less = "tenant", .status = 200, .shape = "Stats",
       .summary = "Shows the server's figures; to a token of one tenant that tenant's." },
     { HTTP_GET, "/v1/tenants/{tenant}/stats", "STATS", "getTenantStats", .status = 200, .shape = "TenantStats",

@@ -55,6 +55,11 @@
     SHOW_INT("commits", p.commits, METRIC("journal_commits_total", "Commits that were written.")), \
     SHOW_INT("", p.committed_bytes, METRIC("journal_committed_bytes_total", "Bytes of commits."))
 
+#define DISK_FIGURES \
+    SHOW_SIZE("disk_bytes", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")), \
+    SHOW_SIZE("disk_free_bytes", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")), \
+    SHOW_INT("disk_low", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused."))
+
 #define RECLAIM_FIGURES \
     SHOW_INT("journal_reclaimed", p.reclaimed_segments, METRIC("journal_reclaimed_segments_total", "Segments that were reclaimed.")), \
     SHOW_SIZE("journal_copied_bytes", p.copied_bytes, METRIC("journal_copied_bytes_total", "Bytes that reclaiming copied forward."))
@@ -116,6 +121,8 @@ const struct shape_field stats_fields[] = {
     RECLAIM_FIGURES,
     COMMITS_FIGURES,
     EPOCH_FIGURES,
+    DISK_FIGURES,
+    SHOW_HIST("commit", "us", h.commit_us),
     SHOW_PART(s.counters, struct counters, counter_fields),
     SHOW_PART(h.fetch_us, struct hist, fetch_fields),
     SHOW_HIST("fetch", "us", h.fetch_us),
@@ -144,9 +151,7 @@ const struct shape_field storage_metrics[] = {
     SHOW_INT("", h.spans_dropped, METRIC("otlp_spans_dropped_total", "Spans that it did not take in time.")),
     SHOW_INT("", h.log_lost, METRIC("log_lines_lost_total", "Lines of the server's log that nobody read in time.")),
     SHOW_INT("", h.log_left_out, METRIC("log_lines_left_out_total", "Lines of the server's log that were left out, as there were many others with their message.")),
-    SHOW_INT("", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")),
-    SHOW_INT("", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")),
-    SHOW_INT("", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused.")),
+    DISK_FIGURES,
     JOBS_FIGURES,
     RUNS_FIGURES,
     JOURNAL_FIGURES,

@@ -303,6 +303,16 @@ const struct verb verb_table[] = {
       "first_ms, seen_ms, asked_ms (null if it has not asked since the start), running (null for workers without a name), done and "
       "failed (in the last hour), partial (true if so many jobs are leased that running is too low)", "WORKERS LIMIT 20", run_workers, {
         LIMIT, { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all tenants" } } },
+    { "OVERVIEW", VERB_READS | VERB_WIDE,
+      "Shows what is worth a look among all queues and tenants: those with most jobs come first. The server looks at 4,000 queues at a "
+      "time, so with many queues the counts and places are some seconds old; the figures of each row are those of now.",
+      "a map: at_ms (when the server last had looked at all; null: it has not yet), queues and tenants (how many there are), held_queues, "
+      "unserved_queues, dead_queues and gated_tenants (how many of the kinds below), and arrays of maps: busy (queues with ready or "
+      "leased jobs), held (queues that have such jobs and give none), unserved (queues with ready jobs for which no worker waits), dead "
+      "(queues with dead jobs), gated (tenants in maintenance or quiet hours, paused, or with nine tenths of MAX_PENDING)", "OVERVIEW",
+      run_overview, {
+        { "limit", ARG_INT, .min = 1, .max = 10, INTO(struct listing, limit), .help = "how many of each kind at most; 10 if not given" },
+        { "tenant", ARG_TENANT, .help = "only queues of this tenant; `*`, the default, for all tenants" } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES, INTO(struct listing, after),
           .help = "only queues behind this name, for the next page; with TENANT * the name is `tenant@queue`, or "

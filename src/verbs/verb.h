@@ -116,6 +116,7 @@ struct verb_host_stats {
 };
 
 struct audit_entry;
+struct overviews;
 struct workers;
 
 struct verb_host {
@@ -129,7 +130,8 @@ struct verb_host {
     /* Ends the wait of the parked LEASE of this client with an empty answer, if the client is
      * confined to the tenant, or the tenant is `*`. False: no such LEASE waits. May be NULL. */
     bool (*unpark)(const struct verb_host *h, uint64_t client, struct str tenant);
-    struct workers *workers; /* NULL: they are not noted */
+    struct workers *workers;     /* NULL: they are not noted */
+    struct overviews *overviews; /* NULL: OVERVIEW is refused */
 };
 
 /* One call of a verb. */

@@ -21,8 +21,8 @@ def normal(value):
     if isinstance(value, dict):
         return {k: normal(v) for k, v in value.items()
                 if not re.fullmatch(r"(id|token|uptime_ms|commands|connections|commits|epoch|cursor|.*_bytes|"
-                                    r"(due|at|until|created|edited|start|nominal|next|from|to|end|ended|keep|asked)_ms|"
-                                    r"total_.*|lateness_.*|runtime_.*|fetch.*|late_ms|revision)", k)}
+                                    r"(due|at|until|created|edited|start|nominal|next|from|to|end|ended|keep|asked|oldest)_ms|"
+                                    r"total_.*|lateness_.*|runtime_.*|fetch.*|commit_.*|late_ms|revision)", k)}
     if isinstance(value, list):
         return [normal(v) for v in value]
     if isinstance(value, str) and re.fullmatch(r"[0-9A-Z]{26}", value):
@@ -66,6 +66,7 @@ CASES = [
     ("pause", ["PAUSE", "{q}"], ("POST", "/v1/queues/{q}/pause", None), "OK"),
     ("resume", ["RESUME", "{q}"], ("POST", "/v1/queues/{q}/resume", None), "OK"),
     ("workers of a tenant", ["WORKERS", "TENANT", "t-{q}", "LIMIT", 5], ("GET", "/v1/workers?tenant=t-{q}&limit=5", None), "workers"),
+    ("overview", ["OVERVIEW", "TENANT", "t-{q}", "LIMIT", 5], ("GET", "/v1/overview?tenant=t-{q}&limit=5", None), None),
     ("list by states", ["LIST", "QUEUE", "{q}", "STATE", "ready", "STATE", "leased", "WORKER", "w", "PREVIEW", 3],
      ("GET", "/v1/jobs?queue={q}&state=ready&state=leased&worker=w&preview=3", None), None),
     ("queues of a tenant", ["QUEUES", "TENANT", "t-{q}"], ("GET", "/v1/queues?tenant=t-{q}", None), "queues"),
