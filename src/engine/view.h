@@ -5,6 +5,7 @@
 
 #include "base/hist.h"
 #include "base/id.h"
+#include "base/wire.h"
 #include "engine/hold.h"
 #include "record/jobstate.h"
 #include "record/name.h"
@@ -22,6 +23,9 @@ struct job_labels {
     struct meta meta[METAS_MAX];
     size_t meta_count;
 };
+
+/* Reads the labels among options, which begin behind the moment that stands first there. */
+void job_labels_read(struct wire_reader opts, struct job_labels *ret);
 
 /* A job. Slices point into the engine and last until its next call. */
 struct job_view {

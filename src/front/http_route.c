@@ -25,6 +25,12 @@ const struct http_route http_routes[] = {
       .summary = "Shows a job." },
     { HTTP_PATCH, "/v1/jobs/{id}", "RESCHEDULE", "rescheduleJob", .status = 204,
       .summary = "Moves a job that is not running to another time. Without `in` and `at` it is due at once." },
+    { HTTP_POST, "/v1/jobs/{id}/edit", "EDIT", "editJob", .status = 204,
+      .summary = "Changes the payload and options of a job that no worker has. What is not named stays. 409 if a worker has the job, "
+                 "or if it has ended." },
+    { HTTP_POST, "/v1/jobs/{id}/clone", "CLONE", "cloneJob", .status = 201, .shape = "Scheduled",
+      .summary = "Schedules a job with the payload and options of another one, which may have ended. 201: a job was made; 200: the key "
+                 "that is given was taken." },
     { HTTP_DELETE, "/v1/jobs/{id}", "CANCEL", "cancelJob", .less = "key queue", .status = 200, .result = "outcome",
       .values = CANCELLED, .summary = "Cancels a job. 409 if the job has ended." },
     { HTTP_POST, "/v1/jobs/{id}/delete", "DELETE", "deleteJob", .less = "key queue", .status = 204,

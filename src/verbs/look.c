@@ -19,22 +19,12 @@ const struct shape_field attempt_fields[] = {
 
 static void put_tags(struct reply *r, const void *view)
 {
-    const struct job_view *v = view;
-
-    reply_array(r, v->labels.tag_count);
-    for (size_t i = 0; i < v->labels.tag_count; i++)
-        reply_bytes(r, v->labels.tags[i]);
+    reply_tags(r, &((const struct job_view *)view)->labels);
 }
 
 static void put_meta(struct reply *r, const void *view)
 {
-    const struct job_view *v = view;
-
-    reply_map(r, v->labels.meta_count);
-    for (size_t i = 0; i < v->labels.meta_count; i++) {
-        reply_bytes(r, v->labels.meta[i].name);
-        reply_bytes(r, v->labels.meta[i].value);
-    }
+    reply_meta(r, &((const struct job_view *)view)->labels);
 }
 
 static void put_after(struct reply *r, const void *view)
@@ -48,7 +38,7 @@ static void put_after(struct reply *r, const void *view)
 
 static void put_gates(struct reply *r, const void *view)
 {
-    reply_text(r, ((const struct job_view *)view)->passing ? "pass" : "hold");
+    reply_gates(r, ((const struct job_view *)view)->passing);
 }
 
 static void put_history(struct reply *r, const void *view)

@@ -63,6 +63,7 @@
 #define SPEC_GATES(text)     { "gates", ARG_WORD, .words = "hold|pass", OF_JOB(passing), .help = text }
 #define SPEC_ORDER(text)     { "order", ARG_KEY, OF_JOB(order), .help = text }
 #define SPEC_PUSH(text)      { "push", ARG_BYTES, .max = URL_MAX_BYTES, OF_JOB(push), .help = text }
+#define SPEC_KEY_HOLD(text)  { "key_hold", ARG_DURATION, .min = 0, .max = KEY_HOLD_MAX_MS, OF_JOB(key_hold_ms), .help = text }
 
 const struct verb verb_table[] = {
     { "SCHEDULE", VERB_ADDS | VERB_PRODUCER | VERB_QUICK, "Schedules a job. Without IN and AT it is due at once.",
@@ -94,9 +95,8 @@ const struct verb verb_table[] = {
                    "then unique among these jobs"),
         SPEC_PUSH("URL to which the server pushes the job; needed in a queue whose PUSH_URL is `job`, refused in "
                   "any other"),
-        { "key_hold", ARG_DURATION, .min = 0, .max = KEY_HOLD_MAX_MS, OF_JOB(key_hold_ms),
-          .help = "how long the key stays taken after the job is done, dead or cancelled; the longer one of this and "
-                  "the KEY_HOLD of the queue counts" },
+        SPEC_KEY_HOLD("how long the key stays taken after the job is done, dead or cancelled; the longer one of this and "
+                      "the KEY_HOLD of the queue counts"),
         { "answer", ARG_WORD, .words = "id|map", .http = "map",
           .help = "`id` (the default): the answer is the job's id; `map`: it is a map of id, created and outcome" } } },
     { "BATCH", VERB_ADDS | VERB_PRODUCER, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
@@ -168,6 +168,62 @@ const struct verb verb_table[] = {
         ID,
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
         { "at", ARG_MOMENT, .help = "due at this moment" },
+        TENANT } },
+    { "EDIT", VERB_AUDITS | VERB_PRODUCER,
+      "Changes the payload and options of a job that no worker has and that has not ended. The job keeps its id, its queue, its "
+      "keys, its attempts, and all that is not named; a ready job goes behind the jobs that are ready. With REDRIVE yes it changes a dead job and puts it back.",
+      "OK. STATE if a worker has the job, or if it has ended", "EDIT 01… PRIORITY 1 CLEAR expire", run_edit, {
+        ID,
+        { "payload", ARG_PAYLOAD, OF_JOB(payload), .help = "the new payload" },
+        { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
+        { "at", ARG_MOMENT, .help = "due at this moment" },
+        SPEC_PRIORITY("1 is first, 5 is last"),
+        SPEC_ATTEMPTS("how many deliveries before the job is dead; 0 means no limit"),
+        SPEC_BACKOFF("pause before each retry"),
+        SPEC_LEASE("length of its leases"),
+        SPEC_RETAIN("how long the job is kept for GET after it is done, cancelled or expired"),
+        SPEC_EXPIRE("the job becomes expired if it was not started this long after its due time; it counts for a job that "
+                    "was never leased"),
+        SPEC_TAG("its tags, instead of those that it has"),
+        SPEC_META("its metadata, instead of all that it has"),
+        SPEC_NOTIFY("whether quiet hours of its tenant put it off"),
+        SPEC_GATES("`pass`: neither quiet hours nor maintenance hold the job"),
+        SPEC_PUSH("URL to which the server pushes the job, in a queue whose PUSH_URL is `job`"),
+        SPEC_KEY_HOLD("how long the key stays taken after the job is done, dead or cancelled"),
+        { "clear", ARG_WORD, .many = true, .words = "attempts|backoff|lease|retain|expire|tag|meta|push|key_hold",
+          .help = "this is as if it had not been given; may be given several times" },
+        { "redrive", ARG_WORD, .words = "no|yes",
+          .help = "`yes`: the job is dead, and is put back with its attempts counted anew, due at once without IN and AT; for an admin" },
+        TENANT } },
+    { "CLONE", VERB_ADDS | VERB_PRODUCER,
+      "Schedules a job with the payload and options of another one, which may have ended. Without IN and AT it is due at once. "
+      "It has no key and waits for no job, unless you give some.",
+      "the new job's id; with ANSWER map a map, as SCHEDULE answers; NOTFOUND if there is no such job", "CLONE 01… IN 10m QUEUE reminder.retry", run_clone, {
+        ID,
+        { "queue", ARG_NAME, .help = "another queue" },
+        { "payload", ARG_PAYLOAD, OF_JOB(payload), .help = "another payload" },
+        { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
+        { "at", ARG_MOMENT, .help = "due at this moment" },
+        SPEC_KEY("the key of the new job"),
+        SPEC_IFEXISTS("if the key is taken: `keep` (the default), `replace` or `reject`, as in SCHEDULE"),
+        SPEC_PRIORITY("this and the options below are as in SCHEDULE, if they are not to be as those of the other job"),
+        SPEC_ATTEMPTS("how many deliveries before the job is dead"),
+        SPEC_BACKOFF("pause before each retry"),
+        SPEC_LEASE("length of its leases"),
+        SPEC_RETAIN("how long the job is kept after it is done, cancelled or expired"),
+        SPEC_EXPIRE("the job becomes expired if it was not started this long after its due time"),
+        SPEC_TAG("its tags, instead of those of the other job"),
+        SPEC_META("its metadata, instead of all that of the other job"),
+        SPEC_AFTER("the new job waits until this job is done"),
+        SPEC_AFTERFAIL("if a job of AFTER ends otherwise than done: `cancel` (the default) or `run`"),
+        SPEC_NOTIFY("whether quiet hours of its tenant put it off"),
+        SPEC_GATES("`pass`: neither quiet hours nor maintenance hold the job"),
+        SPEC_ORDER("its ordering key"),
+        SPEC_PUSH("URL to which the server pushes the job"),
+        SPEC_KEY_HOLD("how long the key stays taken after the job is done, dead or cancelled"),
+        { "clear", ARG_WORD, .many = true, .words = "attempts|backoff|lease|retain|expire|tag|meta|order|push|key_hold",
+          .help = "this is not taken from the other job; may be given several times" },
+        { "answer", ARG_WORD, .words = "id|map", .http = "map", .help = "`map`: the answer is a map of id, created and outcome" },
         TENANT } },
     { "GET", VERB_READS | VERB_PRODUCER | VERB_WORKER, "Shows a job, by id or by KEY and QUEUE.",
       "a map with everything known of the job, its attempts included; null if there is none",

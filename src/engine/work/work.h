@@ -17,6 +17,12 @@ void spec_opts(struct buf *out, const struct job_spec *s, int64_t created_less_b
 int refuse_full(struct engine *e);
 /* KEYEXISTS, with the id of the job that has the key. */
 int key_exists(struct engine *e, const struct job *holder);
+/* The moment at which a job becomes ready that is due then. */
+int64_t moment_of(const struct engine *e, bool ordered, int64_t due);
+/* Another job that has the key of a dead job, which may also hold the key itself: redrive.c. NULL
+ * with NOTFOUND, COLD or NOMEM. A rival on disk comes to memory, so that the engine need not ask
+ * for it twice: a fetch answers about one job only. */
+struct job *job_rival(struct engine *e, const struct job *j, int *ret_err);
 /* The job of an id, if its state is among `states` (bits); see job_seek. STATE. */
 struct job *job_claim(struct engine *e, struct job_id id, unsigned states, bool take, int *ret_err);
 
