@@ -168,6 +168,25 @@ void hist_merge(struct hist *h, const struct hist *other)
     }
 }
 
+void hist_each(const struct hist *h, void (*fn)(void *arg, unsigned bucket, uint32_t n), void *arg)
+{
+    for (unsigned group = 0; group < HIST_GROUPS; group++) {
+        const uint32_t *from = &h->buckets[place_of(h, group)];
+
+        for (unsigned i = 0; i < HIST_GROUP && !is_missing(h, group); i++)
+            if (from[i] > 0)
+                fn(arg, group * HIST_GROUP + i, from[i]);
+    }
+}
+
+void hist_add_bucket(struct hist *h, unsigned bucket, uint64_t n)
+{
+    uint64_t sum = h->buckets[bucket] + n;
+
+    h->count += n;
+    h->buckets[bucket] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
 uint64_t hist_upto(const struct hist *h, uint64_t value)
 {
     unsigned last = bucket_of(value);

@@ -43,6 +43,10 @@ size_t hist_bytes(const struct hist *h);
 void hist_merge(struct hist *h, const struct hist *other);
 /* How many are at or below a value: exact for one less than a power of two. */
 uint64_t hist_upto(const struct hist *h, uint64_t value);
+/* Shows the buckets that count something, in the order of their values. */
+void hist_each(const struct hist *h, void (*fn)(void *arg, unsigned bucket, uint32_t n), void *arg);
+/* Counts `n` values in a bucket of a whole histogram. Its sum and max stay as they are. */
+void hist_add_bucket(struct hist *h, unsigned bucket, uint64_t n);
 /* The value that a share of 0..1 lies at or below (upper edge of its bucket, at most max). */
 uint64_t hist_quantile(const struct hist *h, double share);
 

@@ -22,6 +22,9 @@ static const struct {
       NULL },
     { "RECURRENCES", "name,tenant,queue,rule,tz,next,last,paused,open,ran,failed,skipped", NULL },
     { "BULKS", "id,action,state,tenant,queue,matched,changed,skipped,created,ended", NULL },
+    { "SERIES",
+      "from,scheduled,picked,succeeded,failed,dead,ready,running,oldest_age,lateness_p50,lateness_p99",
+      NULL },
     { "AUDIT", "at,tenant,user,verb,request,outcome", NULL },
     { "GET", NULL, "deferrals,stalls,notify,gates,cancelling,replacing" },
 };

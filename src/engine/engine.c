@@ -59,6 +59,7 @@ struct engine *engine_new(const struct engine_options *o)
     tenants_init(e);
     tokens_init(e);
     queues_init(e);
+    pulses_init(e);
     unwell_init(e);
     manifest_init(e);
     batch_init(&e->place.batch);
@@ -75,11 +76,14 @@ void engine_free(struct engine *e)
 {
     if (!e)
         return;
+    e->place.pulses.closed = true;
     waiters_free(e);
     awaits_fini(e);
     bulks_free(e);
     queues_free(e);
     tenants_free(e);
+    pulses_free(e);
+    steps_free(e);
     unwell_free(e);
     tokens_free(e);
     manifest_free(e);
@@ -134,6 +138,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     e->now_ms = wall_ms;
     e->mono_ms = mono_ms;
     e->start_ms = mono_ms;
+    e->place.pulses.number = 1;
     e->log.strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
     rates_begin(e);
     list_each_of (struct trail, t, &e->place.leased, link) {
@@ -148,6 +153,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     engine_advance(e, wall_ms, mono_ms);
     for (int i = 0; i < WHEELS; i++)
         e->wheels[i].slice = WHEEL_SLICE;
+    pulses_settle(e);
 }
 
 /* An ended job has been kept long enough. An entry of the audit log goes by a record: else a start
@@ -259,6 +265,7 @@ void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms)
     }
     if (mono_ms > e->mono_ms)
         e->mono_ms = mono_ms;
+    series_advance(e);
     frontier_follow(e);
     if (MUTANT(e->o.mutant, EARLY))
         e->now_ms += 50;
@@ -290,7 +297,7 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
 {
     int64_t wall = wheels_wake(e->wheels, WALL_WHEELS);
     int64_t mono = wheels_wake(e->wheels + WALL_WHEELS, WHEELS - WALL_WHEELS);
-    int64_t load = frontier_wake(e), bulk = bulk_wake(e);
+    int64_t load = frontier_wake(e), bulk = bulk_wake(e), minute = series_wake(e);
 
     if (!list_empty(&e->place.arrived) && e->now_ms < wall)
         wall = e->now_ms;
@@ -298,6 +305,8 @@ void engine_next_wake(const struct engine *e, int64_t *ret_wall_ms, int64_t *ret
         mono = slow_start_wake(e);
     if (lease_round_is_used_up(e)) /* jobs are left that quiet hours put off */
         mono = e->mono_ms;
+    if (minute < wall)
+        wall = minute;
     *ret_wall_ms = load < wall ? load : wall;
     *ret_mono_ms = bulk < mono ? bulk : mono;
 }
@@ -334,7 +343,8 @@ uint64_t engine_offered_lsn(const struct engine *e)
 
 uint64_t engine_live_bytes(const struct engine *e)
 {
-    return e->place.live_bytes + e->cold.graves.count * GRAVE_RECORD +
+    return e->place.live_bytes + e->place.pulses.steps[STEP_MINUTES].bytes +
+           e->place.pulses.steps[STEP_HOURS].bytes + e->cold.graves.count * GRAVE_RECORD +
            e->place.names.count * QUEUE_RECORD + e->place.tenants.count * QUEUE_RECORD;
 }
 

@@ -120,7 +120,10 @@
     X(CUT_TAKEN, "the head of a job on disk comes to memory as the job")        \
     X(COPIES_KEPT, "copies of jobs stay in the account when requests end")      \
     X(SERVES_ANOTHER, "another worker is served than the one whose turn it is") \
-    X(WORKER_PAST, "LIST by worker looks at present leases only")
+    X(WORKER_PAST, "LIST by worker looks at present leases only")               \
+    X(SERIES_LOST, "figures of a minute are not kept")                          \
+    X(SERIES_TWICE, "a copied minute is added to its hour again")               \
+    X(SERIES_LATE, "counts of a new minute fall into the one before")
 
 enum mutant {
     MUTANT_NONE,

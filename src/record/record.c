@@ -7,6 +7,7 @@
 #include "record/name.h"
 #include "record/ratelog.h"
 #include "record/role.h"
+#include "record/series.h"
 #include "record/webhook.h"
 
 void record_head(struct buf *out, uint64_t epoch, int64_t wall_ms)

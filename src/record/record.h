@@ -53,7 +53,8 @@
     X(REVISED, 22, revised, revised, struct revised_record,                                       \
       "a recurrence went on: the end of its payload is another")                                  \
     X(TOKEN, 24, token, token, struct token_record, "a token, or that it is no more")             \
-    X(SECRET, 25, secret, secret, struct secret_record, "by which names in runs are made")
+    X(SECRET, 25, secret, secret, struct secret_record, "by which names in runs are made")        \
+    X(SERIES, 26, series, series, struct series_record, "figures of a step of time")
 
 enum record_type {
 #define RECORD_ENUM(NAME, number, codec, kind, type, what) RECORD_##NAME = (number),
@@ -166,7 +167,8 @@ FIELD_STRUCT(revised_record, REVISED_FIELDS);
     X(TOLD, told, TOLD_FIELDS, true)                                                    \
     X(LISTEN, listen, LISTEN_FIELDS, true)                                              \
     X(RELEASED, released, RELEASED_FIELDS, true)                                        \
-    X(REVISED, revised, REVISED_FIELDS, true)
+    X(REVISED, revised, REVISED_FIELDS, true)                                           \
+    X(SERIES, series, SERIES_FIELDS, ret->kind < SERIES_KINDS && series_valid(ret->step))
 
 #define TOKEN_FIELDS(F)            \
     F(BYTES, name, "of the token") \
@@ -201,6 +203,7 @@ static inline void record_close(struct buf *out, size_t mark)
         memcpy(out->ptr + mark - 4, &len, 4);
 }
 
+struct series_record; /* in series.h */
 /* These are in record_cold.h. */
 struct fed_record;
 struct merged_record;

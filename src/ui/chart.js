@@ -137,9 +137,10 @@ export function level(value, top) {
 }
 
 /** Rows and columns of cells. Arrow keys walk over them, and Enter opens one.
- * @param {{label: string, cells: ({value: number, label: string, href: string, on?: boolean}|null)[]}[]} rows */
-export function heat(rows, columns, label) {
-    const top = Math.max(...rows.flatMap((row) => row.cells.map((cell) => cell?.value ?? 0)), 1);
+ * @param {{label: string, cells: ({value: number, text?: string, label: string, href: string, on?: boolean, over?: boolean}|null)[]}[]} rows
+ * @param {number} [full] the value of the darkest colour; the largest one if it is not given */
+export function heat(rows, columns, label, full = 0) {
+    const top = full || Math.max(...rows.flatMap((row) => row.cells.map((cell) => cell?.value ?? 0)), 1);
     const walk = (event) => {
         const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [
             0, 0,
@@ -162,13 +163,13 @@ export function heat(rows, columns, label) {
             h(
                 "a",
                 {
-                    class: `heat-${level(cell.value, top)}${cell.on ? " on" : ""}`,
+                    class: `heat-${level(cell.value, top)}${cell.on ? " on" : ""}${cell.over ? " over" : ""}`,
                     href: cell.href,
                     title: cell.label,
                     "aria-label": cell.label,
                     tabindex: stop ? "0" : "-1",
                 },
-                h("span", { class: "heat-n" }, cell.value ? short(cell.value).replace(" ", "") : ""),
+                h("span", { class: "heat-n" }, cell.text ?? (cell.value ? short(cell.value).replace(" ", "") : "")),
             ),
         );
     };
@@ -203,5 +204,5 @@ export const legend = (top) =>
         { class: "legend" },
         h("span", null, "0"),
         Array.from({ length: LEVELS }, (_, n) => h("i", { class: `heat-${n}` })),
-        h("span", null, number(top)),
+        h("span", null, typeof top === "number" ? number(top) : top),
     );

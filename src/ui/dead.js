@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen Dead letters: dead jobs in groups by queue and error, with an action for a whole group. */
-import { get, pages } from "./api.js";
+import { find, get, pages } from "./api.js";
 import { actOnSome } from "./bulk.js";
 import { h } from "./dom.js";
 import { groups } from "./errors.js";
 import { count, number } from "./format.js";
 import { icon } from "./icons.js";
-import { head, owner, ownersOf, when } from "./parts.js";
+import { act, head, owner, ownersOf, when } from "./parts.js";
 import { href } from "./route.js";
+import { edit } from "./schedule.js";
 
 const MOST = 2000; // jobs that are looked at
 
@@ -32,8 +33,15 @@ async function load(page) {
     };
 }
 
+/** LIST shows no payload, so the job is asked for. */
+async function editOne(page, job) {
+    const whole = await find(["jobs", job.id], { tenant: job.tenant });
+    if (whole) await edit(page, whole);
+    else page.refresh();
+}
+
 function group(page, g) {
-    const act = async (name) => (await actOnSome(name, g.jobs)) && page.refresh();
+    const all = async (name) => (await actOnSome(name, g.jobs)) && page.refresh();
     const open = page.own.open === g.key;
     return h(
         "li",
@@ -72,24 +80,23 @@ function group(page, g) {
                     },
                     open ? "Hide" : "Show jobs",
                 ),
-                page.may("REDRIVE") && h("button", { onclick: () => act("redrive") }, "Redrive …"),
-                page.may("DELETE") && h("button", { class: "danger-quiet", onclick: () => act("delete") }, "Delete …"),
+                page.may("REDRIVE") && h("button", { onclick: () => all("redrive") }, "Redrive …"),
+                page.may("DELETE") && h("button", { class: "danger-quiet", onclick: () => all("delete") }, "Delete …"),
             ),
         ),
         open &&
             h(
                 "ul",
                 { class: "plain group-jobs" },
-                g.jobs
-                    .slice(0, 20)
-                    .map((job) =>
-                        h(
-                            "li",
-                            null,
-                            h("a", { class: "id", href: href(["jobs", job.tenant, job.id]) }, job.id),
-                            h("span", { class: "error" }, job.error ?? ""),
-                        ),
+                g.jobs.slice(0, 20).map((job) =>
+                    h(
+                        "li",
+                        null,
+                        h("a", { class: "id", href: href(["jobs", job.tenant, job.id]) }, job.id),
+                        h("span", { class: "error" }, job.error ?? ""),
+                        act(page, "REDRIVE", "Edit and redrive …", () => editOne(page, job), "small"),
                     ),
+                ),
                 g.jobs.length > 20 &&
                     h(
                         "li",

@@ -19,7 +19,13 @@ export function dialog(title, view, { wide = false } = {}) {
             resolve(value);
         };
         const body = h("div", { class: "dialog-body" });
-        const redraw = () => morphChildren(body, [].concat(view(close, redraw)));
+        const redraw = () => {
+            const inside = box.contains(document.activeElement);
+            morphChildren(body, [].concat(view(close, redraw)));
+            // A button that had the focus may be gone now: the one that goes on has it then.
+            if (inside && !box.contains(document.activeElement))
+                (body.querySelector(".actions .primary:enabled") ?? body.querySelector(".actions button"))?.focus();
+        };
         const box = h(
             "dialog",
             {

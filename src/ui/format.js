@@ -95,6 +95,17 @@ export function soon(ms, tz) {
 
 export const time = (ms, tz) => clock({ hour: "2-digit", minute: "2-digit", second: "2-digit" }, tz).format(ms);
 
+/** A local time with its offset, as the server writes it: "2026-11-19T02:30:00+01:00" -> "Thu 19 Nov 2026, 02:30 +01:00" */
+export function localWords(text) {
+    const [, day, hours, seconds, zoneOf] = /^([\d-]+)T(\d+:\d+)(:\d+(?:\.\d+)?)?(.*)$/.exec(text) ?? [];
+    if (!day) return text;
+    const form = { weekday: "short", day: "numeric", month: "short", year: "numeric" };
+    const words = clock(form, "UTC")
+        .format(Date.parse(`${day}T00:00:00Z`))
+        .replace(",", "");
+    return `${words}, ${hours}${seconds === ":00" ? "" : (seconds ?? "")} ${zoneOf}`;
+}
+
 /** Year, month (1 to 12), day, hour, … of a moment in a zone. */
 export function local(ms, tz) {
     const parts = {};

@@ -3,7 +3,8 @@
 import { get } from "./api.js";
 import { bars, heat, legend } from "./chart.js";
 import { h } from "./dom.js";
-import { count, local, number, soon, time, zone } from "./format.js";
+import { bestHour, lastDays } from "./figures.js";
+import { count, local, number, soon, span, time, zone } from "./format.js";
 import { icon } from "./icons.js";
 import { nameInput, queueNames } from "./names.js";
 import { empty, head, section } from "./parts.js";
@@ -26,16 +27,18 @@ async function load(page) {
         end = dayOf(from + days * 24 * HOUR_MS + HOUR_MS);
     const hour = Number(page.route.query.get("hour")) || null;
     const ask = (query) => get(["forecast"], { ...query, queue, tenant: page.tenant }, page.signal);
-    const [map, minutes, queues] = await Promise.all([
+    const [map, minutes, past, queues] = await Promise.all([
         ask({ from, to: end, step: "1h" }),
         hour && hour + HOUR_MS > now ? ask({ from: hour, to: hour + HOUR_MS, step: "1m" }) : null,
+        // SERIES is of one tenant's queue, so a queue of several tenants has no pace of its own.
+        queue && page.tenant === "*" ? [] : lastDays({ tenant: page.tenant, queue }, page.signal),
         (page.own.queues ??= await namesOf(page, "")),
     ]);
-    return { steps: map.steps, minutes: minutes?.steps, hour, queues, queue };
+    return { steps: map.steps, minutes: minutes?.steps, best: bestHour(past), hour, queues, queue };
 }
 
 /** Rows of days with a cell for each hour; hours that passed, or that a change of the clock leaves out, are null. */
-function rowsOf(steps, page, hour) {
+function rowsOf(steps, page, hour, best) {
     const rows = new Map();
     for (const step of steps) {
         const p = local(step.from_ms),
@@ -46,6 +49,7 @@ function rowsOf(steps, page, hour) {
         rows.get(key).cells[p.hour] = {
             value,
             on: step.from_ms === hour,
+            over: best > 0 && value > best,
             label: `${soon(step.from_ms)}: ${count(value, "job")}${step.recurring ? `, ${number(step.recurring)} from recurrences` : ""}`,
             href: page.href(["future"], { ...Object.fromEntries(page.route.query), hour: step.from_ms }),
         };
@@ -67,7 +71,13 @@ function spikes(steps) {
         .map((one) => ({ ...one, times: Math.round(one.jobs / Math.max(middle, 1)) }));
 }
 
-const spike = (page, one) =>
+/** How far the workers would be behind at the end of such an hour, at the best pace that they showed. */
+const lag = (jobs, best) =>
+    best > 0 && jobs > best
+        ? `, about ${span(((jobs - best) / best) * HOUR_MS)} late at the best pace of the last days`
+        : "";
+
+const spike = (page, one, best) =>
     h(
         "li",
         { class: "trouble rank-1" },
@@ -76,7 +86,8 @@ const spike = (page, one) =>
             "p",
             null,
             h("b", null, soon(one.from_ms)),
-            `: ${count(one.jobs, "job")} in this hour, ${number(one.times)} times the usual.`,
+            `: ${count(one.jobs, "job")} in this hour, ${number(one.times)} times the usual${lag(one.jobs, best)}.`,
+            one.recurring > one.jobs / 2 && " Most are from recurrences: H in a cron rule spreads them.",
         ),
         h(
             "a",
@@ -133,7 +144,7 @@ export const future = {
     every: 30000,
     title: () => "Future",
     load,
-    view: ({ steps, minutes, hour, queues, queue }, page) => {
+    view: ({ steps, minutes, best, hour, queues, queue }, page) => {
         const top = Math.max(...steps.map((one) => one.jobs), 1),
             total = steps.reduce((sum, one) => sum + one.jobs, 0);
         const recurring = steps.reduce((sum, one) => sum + one.recurring, 0),
@@ -172,18 +183,19 @@ export const future = {
                 h(
                     "ul",
                     { class: "troubles card" },
-                    list.map((one) => spike(page, one)),
+                    list.map((one) => spike(page, one, best)),
                 ),
             total
                 ? h(
                       "section",
                       { class: "part" },
                       heat(
-                          rowsOf(steps, page, hour),
+                          rowsOf(steps, page, hour, best),
                           Array.from({ length: 24 }, (_, n) => String(n).padStart(2, "0")),
                           "Jobs that become due, by day and hour",
+                          best,
                       ),
-                      legend(top),
+                      legend(best ? `${number(best)}, the most that ended in an hour of the last days` : top),
                       steps.some((one) => one.partial) &&
                           h(
                               "p",

@@ -10,7 +10,7 @@ import { icon } from "./icons.js";
 import { show } from "./json_text.js";
 import { act, chip, empty, ENDED, facts, head, scrolls, section, up, when } from "./parts.js";
 import { go, href } from "./route.js";
-import { schedule } from "./schedule.js";
+import { clone, edit } from "./schedule.js";
 import { snippets } from "./snippet.js";
 import { timeline } from "./timeline.js";
 
@@ -174,7 +174,9 @@ function buttons(page, job) {
         ["scheduled", "ready", "waiting"].includes(job.state) &&
             act(page, "RESCHEDULE", "Move …", () => move(page, job)),
         fits("redrive") && act(page, "REDRIVE", "Redrive", () => perform(page, "redrive", job)),
-        act(page, "SCHEDULE", "Clone …", () => schedule(page, job)),
+        ["scheduled", "ready", "waiting"].includes(job.state) && act(page, "EDIT", "Edit …", () => edit(page, job)),
+        job.state === "dead" && act(page, "REDRIVE", "Edit and redrive …", () => edit(page, job)),
+        act(page, "CLONE", "Clone …", () => clone(job)),
         fits("cancel") && act(page, "CANCEL", "Cancel …", () => perform(page, "cancel", job), "danger-quiet"),
         fits("delete") && act(page, "DELETE", "Delete …", () => perform(page, "delete", job), "danger-quiet"),
     ];

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen Now: what is wrong, how many jobs are in which state, and how fast they come and go. */
 import { get } from "./api.js";
-import { lines, rate, spark } from "./chart.js";
+import { rate, spark } from "./chart.js";
 import { attempt } from "./dialog.js";
 import { h } from "./dom.js";
-import { bytes, count, micros, number, short, span, time } from "./format.js";
+import { hourLines, lastHour } from "./figures.js";
+import { bytes, count, micros, number, short, span } from "./format.js";
 import { icon } from "./icons.js";
 import { facts, head, meter, nothing, owner, quantiles, section, share, STATES } from "./parts.js";
 import { href } from "./route.js";
-import { note, ROOM, series } from "./samples.js";
+import { note, series } from "./samples.js";
 import { troubles } from "./trouble.js";
 
 const SHOWN = 6; // sentences before "show all"
+const BUSIEST = 8; // queues that have a row
 const OVERVIEW_MS = 1900; // the counters come each second, and the rest each second time
 
 async function load(page) {
@@ -28,7 +30,11 @@ async function load(page) {
         for (const q of overview.busy) note(`queue ${q.tenant}@${q.queue}`, q);
     }
     note(`now ${scope}`, stats);
-    return { stats, overview, troubles: troubles(page, stats, overview) };
+    const [minutes, ...sparks] = await Promise.all([
+        lastHour({ tenant: scope }, page.signal),
+        ...overview.busy.slice(0, BUSIEST).map((q) => lastHour({ tenant: q.tenant, queue: q.queue }, page.signal)),
+    ]);
+    return { minutes, sparks, stats, overview, troubles: troubles(page, stats, overview) };
 }
 
 function sentence(page, one) {
@@ -86,22 +92,8 @@ const tile = (page, stats, { name, word, hint }) =>
         h("small", null, hint),
     );
 
-function flow(scope) {
-    const one = series(`now ${scope}`);
-    return lines(
-        [
-            { name: "scheduled", class: "in", values: one.rates("in") },
-            { name: "ended attempts", class: "out", values: one.rates("out") },
-            { name: "failed", class: "bad", values: one.rates("failed") },
-        ],
-        Math.max(60, Math.min(ROOM - 1, one.samples.length)),
-        [`since ${time(one.since)}`, "now"],
-        "Jobs scheduled and attempts ended per second since this page was opened",
-    );
-}
-
-function busiest(page, queues) {
-    const rows = queues.slice(0, 8);
+function busiest(page, queues, sparks) {
+    const rows = queues.slice(0, BUSIEST);
     return section(
         "Busiest queues",
         { actions: h("a", { href: page.href(["queues"]) }, "All queues") },
@@ -122,13 +114,13 @@ function busiest(page, queues) {
                         h("th", { class: "num" }, "Running"),
                         h("th", { class: "num" }, "Out"),
                         h("th", { class: "wide-only" }, "Pending"),
-                        h("th", { class: "wide-only" }, "Last minutes"),
+                        h("th", { class: "wide-only" }, "Last hour"),
                     ),
                 ),
                 h(
                     "tbody",
                     null,
-                    rows.map((q) => {
+                    rows.map((q, n) => {
                         const rates = series(`queue ${q.tenant}@${q.queue}`).rates("out");
                         return h(
                             "tr",
@@ -146,7 +138,10 @@ function busiest(page, queues) {
                             h(
                                 "td",
                                 { class: "wide-only" },
-                                spark(rates.slice(-60), `Ended attempts per second in ${q.queue}`),
+                                spark(
+                                    sparks[n]?.map((one) => one.out) ?? [],
+                                    `Ended attempts per minute of the last hour in ${q.queue}`,
+                                ),
                             ),
                         );
                     }),
@@ -185,7 +180,7 @@ export const now = {
     every: 1000,
     title: () => "Now",
     load,
-    view: ({ stats, overview, troubles: list }, page) => [
+    view: ({ stats, overview, minutes, sparks, troubles: list }, page) => [
         head("Now"),
         wrong(page, list),
         h(
@@ -196,7 +191,7 @@ export const now = {
         h(
             "div",
             { class: "columns" },
-            section("In and out", { note: "Since you opened this page, a sample each second" }, flow(page.tenant)),
+            section("In and out", { note: "Per second, over the last hour" }, hourLines(minutes, `now ${page.tenant}`)),
             h(
                 "div",
                 null,
@@ -208,6 +203,6 @@ export const now = {
                 health(stats),
             ),
         ),
-        busiest(page, overview.busy),
+        busiest(page, overview.busy, sparks),
     ],
 };

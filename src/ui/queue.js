@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One queue: what it holds, what holds it, its settings, its next day, and the errors of its dead jobs. */
 import { call, find, get, patch } from "./api.js";
-import { bars, rate, spark } from "./chart.js";
+import { bars, rate } from "./chart.js";
 import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
 import { groups } from "./errors.js";
+import { hourLines, lastDays, lastHour, lateness } from "./figures.js";
 import { count, number, short, soon } from "./format.js";
 import { icon } from "./icons.js";
 import { act, empty, facts, head, quantiles, section, STATES, up } from "./parts.js";
@@ -117,8 +118,12 @@ export function named(page) {
 async function load(page) {
     const [tenant, name] = named(page);
     const now = Date.now();
-    const [queue, forecast, dead] = await Promise.all([
+    const of = { tenant, queue: name },
+        figures = page.may("SERIES");
+    const [queue, minutes, days, forecast, dead] = await Promise.all([
         get(["queues", name], { tenant }, page.signal),
+        figures ? lastHour(of, page.signal) : null,
+        figures ? lastDays(of, page.signal) : null,
         page.own.forecast && now - page.own.asked < 30000
             ? page.own.forecast
             : page.may("FORECAST")
@@ -128,7 +133,7 @@ async function load(page) {
     ]);
     if (forecast !== page.own.forecast) Object.assign(page.own, { forecast, asked: now });
     note(`queue ${tenant}@${name}`, queue);
-    return { queue, forecast: forecast?.steps, dead: dead?.jobs ?? [] };
+    return { queue, minutes, days, forecast: forecast?.steps, dead: dead?.jobs ?? [] };
 }
 
 async function drop(page, q) {
@@ -204,7 +209,7 @@ export const queue = {
     every: 2000,
     title: (page) => named(page)[1],
     load,
-    view: ({ queue: q, forecast, dead }, page) => {
+    view: ({ queue: q, minutes, days, forecast, dead }, page) => {
         const rates = series(`queue ${q.tenant}@${q.queue}`).rates("out");
         const save = (change) => patch(["queues", q.queue], change, { tenant: q.tenant });
         return [
@@ -249,6 +254,12 @@ export const queue = {
                     { note: "In a terminal, or in your program" },
                     snippets(page, "worker", { queue: q.queue, tenant: q.tenant }),
                 ),
+            minutes &&
+                section(
+                    "In and out",
+                    { note: "Per second, over the last hour" },
+                    hourLines(minutes, `queue ${q.tenant}@${q.queue}`),
+                ),
             h(
                 "div",
                 { class: "columns" },
@@ -275,7 +286,6 @@ export const queue = {
                     section(
                         "Totals",
                         { note: "Since the queue was made" },
-                        spark(rates, `Ended attempts per second in ${q.queue}`, { width: 300, height: 36 }),
                         facts([
                             ["Scheduled", number(q.total_scheduled)],
                             ["Given out", number(q.total_picked)],
@@ -289,6 +299,12 @@ export const queue = {
                     ),
                 ),
             ),
+            days &&
+                section(
+                    "How late, by hour",
+                    { note: "The last seven days; 99 of 100 jobs were at most so late" },
+                    lateness(q, days),
+                ),
         ];
     },
 };

@@ -4,7 +4,7 @@ import { call, find, post, Problem, put } from "./api.js";
 import { calendar } from "./calendar.js";
 import { ask, attempt, field } from "./dialog.js";
 import { h } from "./dom.js";
-import { capital, local, moment, soon, span } from "./format.js";
+import { capital, duration, local, localWords, moment, soon, span } from "./format.js";
 import { show } from "./json_text.js";
 import { act, empty, facts, head, section, up, when } from "./parts.js";
 import { stateOf } from "./recurrences.js";
@@ -101,7 +101,7 @@ const times = (list, now = Date.now()) =>
             h(
                 "li",
                 { class: one.note ? "noted" : null },
-                h("code", null, one.local),
+                h("span", { title: one.local }, localWords(one.local)),
                 h("span", { class: "muted" }, ` in ${span(one.at_ms - now)}`),
                 one.note && h("small", null, one.note),
             ),
@@ -124,10 +124,30 @@ function blank(tenant) {
     };
 }
 
+/** What the recurrence sets for its jobs, as RECUR takes it. PUT replaces the whole, so all of it is sent again. */
+function optionsOf(r) {
+    const given = (name, value, of = (v) => v) => (value === null || value === undefined ? {} : { [name]: of(value) });
+    return {
+        ...given("attempts", r.attempts),
+        ...given("backoff", r.backoff),
+        ...given("lease", r.lease_ms, duration),
+        ...given("retain", r.retain_ms, duration),
+        ...given("expire", r.expire_ms, duration),
+        ...(r.tags.length && { tag: r.tags }),
+        ...(Object.keys(r.meta).length && { meta: r.meta }),
+        ...(r.notify && { notify: "yes" }),
+        ...(r.gates === "pass" && { gates: "pass" }),
+        ...given("order", r.order),
+        ...given("push", r.push),
+    };
+}
+
+const optionsText = (r) => (Object.keys(optionsOf(r)).length ? JSON.stringify(optionsOf(r), null, 2) : "");
+
 /** The editor: each change of the rule is previewed beside the rule as it is. */
 function editor(page, r, before) {
     const own = (page.own.edit ??= {
-        values: { ...(r ?? before), options: "" },
+        values: { ...(r ?? before), options: r ? optionsText(r) : "" },
         fresh: null,
         problem: "",
         busy: false,
@@ -214,9 +234,7 @@ function editor(page, r, before) {
                 f("priority", "Priority", { options: ["1", "2", "3", "4", "5"] }),
                 f("options", "Further options", {
                     kind: "area",
-                    hint: r
-                        ? 'Saving replaces the whole recurrence, and the server does not show attempts, back-off, lease, tags and metadata. Give them again if it has any, such as {"attempts": 3, "tag": ["night"]}.'
-                        : 'JSON, such as {"attempts": 3, "backoff": "1m,5m", "tag": ["night"]}',
+                    hint: 'JSON, such as {"attempts": 3, "backoff": "1m,5m", "tag": ["night"]}. What is taken out is set back.',
                 }),
             ),
             h(

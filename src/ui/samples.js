@@ -38,8 +38,6 @@ export function series(name) {
     return all.get(name);
 }
 
-export { ROOM };
-
 /** Notes what a row of STATS or QUEUES has. */
 export function note(name, row, at = Date.now()) {
     const one = series(name);

@@ -9,6 +9,7 @@ const ROLES = {
     STATS: LOOK,
     QUEUES: LOOK,
     OVERVIEW: LOOK,
+    SERIES: LOOK,
     WORKERS: LOOK,
     QUEUE: LOOK,
     TENANT: LOOK,
@@ -26,6 +27,8 @@ const ROLES = {
     CANCEL: MAKE,
     DELETE: MAKE,
     RESCHEDULE: MAKE,
+    EDIT: MAKE,
+    CLONE: MAKE,
     RECUR: MAKE,
 };
 

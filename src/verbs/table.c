@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "engine/audit.h"
 #include "engine/bulk.h"
+#include "engine/series.h"
 #include "recur/rule.h"
 #include "recur/zonedir.h"
 
@@ -354,6 +355,27 @@ const struct verb verb_table[] = {
     { "STATS", VERB_READS | VERB_WIDE, "Shows the server's figures, or a tenant's.", "a map", "STATS", run_stats, {
         { "tenant", ARG_TENANT, .help = "only figures of this tenant: its queues, jobs, counters and times; `*`, "
                                         "the default, for the whole server" } } },
+    { "SERIES", VERB_READS | VERB_WIDE,
+      "Shows figures over time, oldest first: what the server, a tenant or a queue did in each minute of the last day, or in each "
+      "hour of the last month. A step of time in which no job changed its state is left out. The running minute is "
+      "shown when it is over. The running hour grows with each minute. The figures outlive the server, except those of "
+      "the running minute. A page may be short although there are more.",
+      "a map: steps (an array of maps) and cursor, for the next page; null when there are no more. A step has from_ms, to_ms, "
+      "counters as in STATS, ready and running (jobs at its end), oldest_age_ms (of the oldest ready job at its "
+      "end; null if none was ready, and without QUEUE), lateness_p50_ms, lateness_p99_ms and lateness_max_ms (of its "
+      "deliveries) and left_out (true: so many queues were active that this one or its tenant had no place, and its figures "
+      "are unknown)",
+      "SERIES QUEUE reminder.send STEP 1h", run_series, {
+        { "queue", ARG_NAME, INTO(struct series_filter, queue), .help = "only figures of this queue" },
+        { "step", ARG_WORD, .words = "1m|1h", INTO(struct series_filter, hours),
+          .help = "length of a step: 1m, the default, goes back for a day, and 1h for a month" },
+        { "from", ARG_MOMENT, INTO(struct series_filter, from_ms), .help = "only steps that begin at this moment or later" },
+        { "to", ARG_MOMENT, INTO(struct series_filter, to_ms), .help = "only steps that begin before this" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct series_filter, limit),
+          .help = "how many steps are looked at for a page; 1000 if not given" },
+        CURSOR,
+        { "tenant", ARG_TENANT, .help = "only figures of this tenant: the sum of its queues; `*`, the default, for the whole "
+                                        "server. With QUEUE, the tenant of the queue, by default `default`" } } },
     { "METRICS", VERB_READS | VERB_WIDE,
       "Shows all figures as text that Prometheus reads. A hundred queues have series of their own; all other "
       "queues together have one.", "text", "METRICS", run_metrics, {

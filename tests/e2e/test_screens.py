@@ -1,80 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The dashboard in a real browser: every screen with data, narrow and wide, light and dark; and what its buttons do."""
 import json
-import shutil
 import subprocess
 
 import pytest
 
-pytest.importorskip("selenium", reason="selenium is missing: scripts/setup test")
-if not shutil.which("chromedriver"):
-    pytest.skip("chromedriver is missing: scripts/setup test", allow_module_level=True)
-
-from browser import Browser, Keys
-from conftest import ROOT, _factory
-from ui_data import BIG, fill
+from screens import SCREENS, browser, full, pages, wide  # noqa: F401
+from browser import Keys
+from conftest import ROOT
+from ui_data import BIG
 from web import Web
-
-# A screen, and words that only its data can give.
-SCREENS = {
-    "now": ("#/now", ["wrong now", "image.resize", "Running", "Busiest queues"]),
-    "queues": ("#/queues", ["invoice.charge", "the queue is paused", "3 / 3"]),
-    "queue": ("#/queues/default/mail.send", ["exp:5s:10m", "600/1m", "timeout after ‹n› ms"]),
-    "worker": ("#/queues/default/search.index?worker=1", ["curl -s --json"]),
-    "jobs": ("#/jobs?q=state:dead", ["mail.send", "SMTP 451"]),
-    "job": ("#/jobs/default/{again}", ["done", "18446744073709551615", "deadlock detected", "exporter-2"]),
-    "scheduled": ("#/jobs/default/{big}", ["Its time has not come", "12345678901234567890", "10.10", "order-17"]),
-    "future": ("#/future", ["become due", "times the usual"]),
-    "recurrences": ("#/recurrences", ["every day at 02:30", "on weekdays at 09:30", "America/New_York"]),
-    "recurrence": ("#/recurrences/default/nightly-report?month=2027-03", ["March 2027", "clocks go forward", "does not exist on this day"]),
-    "ledger": ("#/recurrences/default/heartbeat", ["failed", "It is paused"]),
-    "workers": ("#/workers", ["gpu-7", "mailer-2", "image.resize"]),
-    "dead": ("#/dead", ["template", "greylisted"]),
-    "tenants": ("#/tenants", ["hooli", "quiet until", "maintenance"]),
-    "tenant": ("#/tenants/hooli", ["Quiet hours", "Etc/UTC"]),
-    "audit": ("#/operations", ["QUEUE mail.send", "no token"]),
-    "bulks": ("#/operations?tab=bulks", ["redrive", "dry run"]),
-    "push": ("#/operations?tab=push", ["http://127.0.0.1:9/in"]),
-    "storage": ("#/operations?tab=storage", ["Journal", "Commits"]),
-    "tokens": ("#/operations?tab=tokens", ["There are no tokens"]),
-}
-
-
-@pytest.fixture(scope="module")
-def full(request, tmp_path_factory):
-    """A server with something of everything; `ids` has jobs of interest."""
-    make, finish = _factory(request, tmp_path_factory.mktemp("screens"))
-    server = make(push_allow="loopback", ui_label="staging")
-    server.ids = fill(server.port)
-    yield server
-    finish()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as one:
-        yield one
-
-
-@pytest.fixture
-def pages(full, browser):
-    """The pages of the server that has everything."""
-    base = f"http://127.0.0.1:{full.port}/"
-    if browser.base != base:
-        browser.base = base
-        browser.open()
-    browser.until(lambda: browser.all("main > .screen"), "the first screen")
-    return browser
-
-
-@pytest.fixture
-def wide(pages):
-    """The browser at its usual size, without complaints of the test before."""
-    pages.size(1400)
-    pages.theme("light")
-    pages.complaints()
-    yield pages
-    assert pages.complaints() == []
 
 
 @pytest.mark.parametrize("width", [1400, 360])
@@ -181,7 +116,7 @@ def test_an_edit_of_a_recurrence_is_previewed_before_it_is_saved(full, wide):
     wide.fill("#field-rule", "0 6 * *")
     wide.shows("cron:")
     wide.fill("#field-rule", "0 6 * * 1")
-    wide.shows("Every Monday at 06:00", "T06:00:00+00:00")
+    wide.shows("Every Monday at 06:00", "06:00 +00:00")
     with Web(full.port) as web:
         assert web.get("/v1/recurrences/paused-sync")["rule"] == "*/15 * * * *"
         wide.click("Save", ".form")
@@ -247,3 +182,52 @@ def test_the_page_says_that_the_server_is_gone_and_comes_back_by_itself(make_ser
     server.start(port=port)
     browser.until(lambda: "does not answer" not in browser.text(), "the banner is gone")
     browser.shows("1 queue")
+
+
+def test_saving_a_recurrence_loses_nothing(full, wide):
+    options = {"attempts": 7, "backoff": "1m,5m", "lease": "90s", "retain": "2d", "expire": "1h", "tag": ["night", "slow"], "meta": {"by": "ann"},
+               "notify": True, "gates": "pass", "order": "lane-1"}
+    with Web(full.port) as web:
+        web.call("PUT", "/v1/recurrences/whole", {"queue": "report.build", "payload": "p", "cron": "5 4 * * *", "tz": "Europe/Berlin", **options})
+        before = web.get("/v1/recurrences/whole")
+        wide.go("#/recurrences/default/whole")
+        wide.click("Edit", ".head")
+        wide.fill("#field-rule", "6 4 * * *")
+        wide.shows("Every day at 04:06")
+        wide.click("Save", ".form")
+        wide.until(lambda: web.get("/v1/recurrences/whole")["rule"] == "6 4 * * *", "the rule is saved")
+        after = web.get("/v1/recurrences/whole")
+        changed = {name for name in before if before[name] != after[name]}
+        assert changed <= {"rule", "next_ms", "edited_ms", "revision"}, changed
+
+
+def test_a_job_is_edited_copied_and_put_back_with_a_change(full, wide):
+    with Web(full.port) as web:
+        web.call("PATCH", "/v1/queues/edits", {"attempts": 1})
+        first = web.post("/v1/jobs", {"queue": "edits", "payload": '{"n":12345678901234567890}', "in": "1h", "tag": ["a"], "meta": {"by": "ann"},
+                                      "order": "o"})["id"]
+        wide.go(f"#/jobs/default/{first}")
+        wide.click("Edit …", ".head")
+        wide.fill("#field-tag", "b c")
+        wide.click("Save", "dialog")
+        wide.until(lambda: web.get(f"/v1/jobs/{first}")["tags"] == ["b", "c"], "the tags are saved")
+        job = web.get(f"/v1/jobs/{first}")
+        assert job["payload"] == '{"n":12345678901234567890}' and job["meta"] == {"by": "ann"}, "what was not changed has every byte"
+        wide.click("Clone …", ".head")
+        wide.fill("#field-queue", "edits.copy")
+        wide.fill("#field-in", "2h")
+        wide.click("Schedule", "dialog")
+        wide.shows("edits.copy", "in 1h 59m")
+        (copy,) = web.get("/v1/jobs?queue=edits.copy")["jobs"]
+        copy = web.get(f"/v1/jobs/{copy['id']}")
+        assert (copy["payload"], copy["meta"], copy["order"], copy["tags"]) == (job["payload"], job["meta"], "o", ["b", "c"])
+        web.post("/v1/jobs", {"queue": "edits", "payload": {"bad": True}})
+        (dead,) = web.post("/v1/leases", {"queues": ["edits"]})["jobs"]
+        web.post(f"/v1/jobs/{dead['id']}/fail", {"token": dead["token"], "error": "it is bad"})
+        wide.go("#/dead?queue=edits")
+        wide.click("Show jobs", ".group")
+        wide.click("Edit and redrive …", ".group")
+        wide.fill("#field-payload", '{"bad": false}')
+        wide.click("Redrive", "dialog")
+        wide.until(lambda: web.get(f"/v1/jobs/{dead['id']}")["state"] == "ready", "the job is put back")
+        assert web.get(f"/v1/jobs/{dead['id']}")["payload"] == '{"bad": false}'

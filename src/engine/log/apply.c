@@ -406,6 +406,14 @@ int apply_queue(struct engine *e, const struct queue_record *r)
     return 0;
 }
 
+int apply_series(struct engine *e, const struct series_record *r)
+{
+    return r->kind == SERIES_ADDS
+               ? steps_add(e, r->at_ms, r->step, r->most)
+               : step_set(e, r->kind == SERIES_MINUTE ? STEP_MINUTES : STEP_HOURS, r->at_ms,
+                          r->step);
+}
+
 int apply_tenant(struct engine *e, const struct tenant_record *r)
 {
     struct tenant *t = tenant_obtain(e, r->name);

@@ -7,7 +7,8 @@
 #include "engine/place/queue.h"
 #include "record/record_cold.h"
 
-#define COPY_SLICE 1000 /* records about queues in one call */
+#define COPY_SLICE 1000 /* records about queues, and steps of figures, in one call */
+#define STEP_PIECE 256  /* bytes of a step that cost as much as another record */
 
 struct copying {
     struct engine *e;
@@ -282,6 +283,36 @@ static int copy_frontier(struct engine *e, uint32_t segment)
     return err;
 }
 
+/* Copies steps of figures, some at a time. 1: there are more. */
+static int copy_steps(struct engine *e, enum step_kind kind, uint32_t segment, int *budget)
+{
+    const struct steps *all = &e->place.pulses.steps[kind];
+    bool twice = MUTANT(e->o.mutant, SERIES_TWICE);
+
+    for (size_t i = 0; i < all->count; i++) {
+        struct step *s = all->all[i];
+        size_t start = e->log.out->len;
+
+        if (s->segment > segment)
+            continue;
+        if (*budget <= 0)
+            return 1;
+        *budget -= 1 + (int)(s->len / STEP_PIECE);
+        record_put_series(
+            e->log.out,
+            &(struct series_record){
+                .at_ms = s->at_ms,
+                .kind = (unsigned)(kind == STEP_MINUTES ? twice ? SERIES_ADDS : SERIES_MINUTE
+                                                        : SERIES_HOUR),
+                .step = step_figures(s),
+            });
+        int err = copy_settle(e, start, &s->segment);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
 /* If runs are to be copied, copies the secret of their names before them. */
 static int copy_secret(struct engine *e, uint32_t segment)
 {
@@ -301,6 +332,8 @@ int engine_copy_rest(struct engine *e, uint32_t segment)
 
     for (int note = 0; note < QUEUE_NOTES && !err; note++)
         err = copy_queues(e, (enum queue_note)note, segment, &budget);
+    for (int kind = 0; kind < STEP_KINDS && !err; kind++)
+        err = copy_steps(e, (enum step_kind)kind, segment, &budget);
     if (!err)
         err = copy_secret(e, segment);
     if (!err)

@@ -36,6 +36,7 @@ int emit_released(struct engine *e, const struct released_record *r);
 #define SILENT_RECORDS(X)       \
     X(begin, SEEN_BY_NONE)      \
     X(extend, SEEN_BY_READERS)  \
+    X(series, SEEN_BY_READERS)  \
     X(mark, SEEN_BY_READERS)    \
     X(queue, SEEN_BY_ALL)       \
     X(tenant, SEEN_BY_ALL)      \

@@ -20,6 +20,7 @@
     X(LEASED_LEAST, 1, 1024, "what a tenant's leased jobs may take though nothing is left")  \
     X(STANDING, 3, 4, "what tenants share for queues and LEASEs that wait")                  \
     X(STANDING_LEAST, 1, 1024, "what those of a tenant may take though nothing is left")     \
+    X(SERIES, 1, 16, "figures over time")                                                    \
     X(ASIDES, 1, 32, "what is known of lanes that have jobs aside")                          \
     X(BACK, 1, 16, "jobs that are aside again and stay in memory")                           \
     X(FULL, 7, 16, "when so much is used, jobs go to disk")                                  \

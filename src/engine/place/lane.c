@@ -105,20 +105,6 @@ struct job *lanes_head(const struct engine *e, const struct queue *q)
     return best ? job_of_line(best) : NULL;
 }
 
-int64_t lanes_oldest_ms(const struct queue *q)
-{
-    int64_t oldest = INT64_MAX;
-
-    for (int passing = 0; passing < 2; passing++) {
-        const struct heap_node *heads[] = { q->retries[passing].root, q->firsts[passing].root };
-
-        for (int i = 0; i < 2; i++)
-            if (heads[i] && job_of_line(heads[i])->timer.at_ms < oldest)
-                oldest = job_of_line(heads[i])->timer.at_ms;
-    }
-    return oldest;
-}
-
 /* ---- Lanes ---- */
 
 static bool same_lane(const struct table_node *node, const void *arg)

@@ -47,8 +47,6 @@ void lane_set(struct engine *e, struct job *j, bool in);
 void lane_unlist(struct job *j);
 /* The ready job of lowest rank among the firsts of a queue's lanes, or NULL. */
 struct job *lanes_head(const struct engine *e, const struct queue *q);
-/* The moment since which the next of the ready firsts waits; INT64_MAX: no first is ready. */
-int64_t lanes_oldest_ms(const struct queue *q);
 /* Whether any job contends for a lane, and how many are behind its first. */
 bool lane_is_taken(const struct engine *e, const struct queue *q, uint64_t lane);
 unsigned lane_behind(const struct engine *e, const struct queue *q, uint64_t lane);

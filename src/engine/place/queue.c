@@ -26,6 +26,19 @@ struct queue *queue_next(const struct engine *e, const struct queue *q)
     return next == &e->place.idle ? NULL : container_of(next, struct queue, link);
 }
 
+/* The memory of a queue, and of its kind, although other queues may share the kind. */
+uint64_t queue_bytes(const struct queue *q)
+{
+    size_t bytes = pool_size(sizeof(*q) + queue_name(q).len) +
+                   pool_size(sizeof(struct kind) + queue_name(q).len) +
+                   queue_settings_bytes(q->settings) + rated_bytes(&q->rated);
+
+    for (int i = 0; i < CLASSES; i++)
+        bytes += q->classes[i] ? pool_size(sizeof(struct class)) : 0;
+    return bytes + hist_bytes(q->gauges.lateness) + hist_bytes(q->gauges.runtime) +
+           hist_bytes(q->gauges.wait) + hist_bytes(q->gauges.pulse.lateness);
+}
+
 static void queue_forget(struct engine *e, struct queue *q)
 {
     if (e->place.recent == q)
@@ -35,6 +48,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     list_remove(&q->link);
     list_remove(&q->post.dispatch);
     queue_quits_ring(e, q);
+    pulse_queue_gone(e, q);
     list_remove(&q->of_tenant);
     list_remove(&q->ended);
     for (int i = 0; i < QUEUE_NOTES; i++)
@@ -130,8 +144,8 @@ struct queue *queue_obtain(struct engine *e, struct str name)
         pool_free(&e->place.known.pool, q, sizeof(*q) + name.len);
         return NULL;
     }
-    lists_init(&q->turn, &q->lull, &q->rated.timer.link, &q->noted[NOTE_SETTINGS],
-               &q->noted[NOTE_TALLY]);
+    lists_init(&q->turn, &q->lull, &q->gauges.pulse.link, &q->rated.timer.link,
+               &q->noted[NOTE_SETTINGS], &q->noted[NOTE_TALLY]);
     q->rated.queue = q;
     post_init(&q->post);
     q->post.queue = q;
@@ -210,6 +224,7 @@ void queue_wait(struct engine *e, struct queue *q, int n)
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n)
 {
     assert(state < JOB_STATE_COUNT);
+    queue_pulse(e, q);
     q->jobs[state] += (uint64_t)n;
     if (q->hidden)
         return;

@@ -4,6 +4,7 @@
 #define ENGINE_QUEUE_H
 
 #include "engine/engine_data.h"
+#include "engine/place/pulse.h"
 
 /* ---- queue.c: queues by name, and their counts ---- */
 
@@ -11,8 +12,9 @@
 
 /* Counts for the engine, for the queue and for its tenant. */
 #define COUNT(e, q, name) COUNT_N(e, q, name, 1)
-#define COUNT_N(e, q, name, n) \
-    ((e)->counters.name += (n), (q)->counters.name += (n), (q)->tenant->sums.counters.name += (n))
+#define COUNT_N(e, q, name, n)                                                    \
+    (queue_pulse((e), (q)), (e)->counters.name += (n), (q)->counters.name += (n), \
+     (q)->tenant->sums.counters.name += (n))
 
 /* Adds a value to a histogram of the queue, and of its tenant. If memory is short, a figure is
  * missing, and jobs go on. */
@@ -41,10 +43,20 @@ static inline int64_t job_rank(const struct job *j)
 }
 /* So many jobs more are in this state, in memory. */
 void queue_count(struct engine *e, struct queue *q, unsigned state, int64_t n);
+uint64_t queue_bytes(const struct queue *q);
 /* Forgets the queue if it is idle. Its tenant may go with it. */
 void queue_drop(struct engine *e, struct queue *q);
 void queues_free(struct engine *e);
 bool queue_is_of(const struct queue *q, struct str tenant); /* empty or `*`: of any tenant */
+
+/* ---- ready.c: what is ready in a queue ---- */
+
+/* Jobs that are ready, in memory and on disk. */
+uint64_t queue_ready(const struct queue *q);
+/* Since when the oldest ready job waits; -1: none is ready. Jobs stand in line by their times,
+ * except that priorities mix in lanes and among jobs that pass all gates. There, another job may be
+ * two minutes older than the next in line (AGE_STEP_MS). */
+int64_t queue_oldest_ms(const struct queue *q);
 
 /* ---- class.c: the classes of a queue, and their shares of memory ---- */
 
@@ -121,7 +133,6 @@ void leased_ebb(struct engine *e);
 
 /* ---- standing.c: the memory of queues and of requests that wait ---- */
 
-uint64_t queue_bytes(const struct queue *q);
 /* Add `bytes` to the memory of a queue, or of a tenant's LEASEs that wait. A huge number stands for
  * a negative one. */
 void standing_count(struct engine *e, const struct queue *q, uint64_t bytes);

@@ -9,6 +9,7 @@
 #include "base/named.h"
 #include "base/tree.h"
 #include "base/wheel.h"
+#include "engine/place/pulse_data.h"
 #include "engine/view.h"
 #include "record/coldkey.h"
 #include "record/ratelog.h"
@@ -112,15 +113,6 @@ enum queue_note {
     NOTE_SETTINGS, /* unless they are the defaults */
     NOTE_TALLY,    /* cold[] and the floors */
     QUEUE_NOTES
-};
-
-/* How fast the jobs of a queue or of a tenant go. The first figure makes each histogram. */
-struct gauges {
-    struct hist *lateness;
-    struct hist *runtime;
-    struct hist *wait;
-    uint64_t served;    /* work.served when `wait` was last counted */
-    int64_t success_ms; /* when a job last completed; 0: never */
 };
 
 /* The figures of a tenant's queues together, forgotten ones too, while the tenant is known. */

@@ -10,7 +10,6 @@
 #include <assert.h>
 
 #include "engine/place/budget.h"
-#include "engine/place/pushing.h"
 
 static uint64_t limit_of(const struct engine *e)
 {
@@ -28,19 +27,6 @@ static uint64_t part(const struct engine *e, const struct tenant *t)
 uint64_t standing_bytes(const struct tenant *t)
 {
     return t->standing.queue_bytes + t->standing.wait_bytes;
-}
-
-/* The memory of a queue, and of its kind, although other queues may share the kind. */
-uint64_t queue_bytes(const struct queue *q)
-{
-    size_t bytes = pool_size(sizeof(*q) + queue_name(q).len) +
-                   pool_size(sizeof(struct kind) + queue_name(q).len) +
-                   queue_settings_bytes(q->settings) + rated_bytes(&q->rated);
-
-    for (int i = 0; i < CLASSES; i++)
-        bytes += q->classes[i] ? pool_size(sizeof(struct class)) : 0;
-    return bytes + hist_bytes(q->gauges.lateness) + hist_bytes(q->gauges.runtime) +
-           hist_bytes(q->gauges.wait);
 }
 
 static void count(struct engine *e, struct tenant *t, uint64_t *part_of, uint64_t bytes)

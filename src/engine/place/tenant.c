@@ -23,7 +23,8 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
         return NULL;
     *t = (struct tenant){ .settings = tenant_defaults, .sorted_queues.seed = e->o.seed };
     lists_init(&t->queues, &t->parked, &t->parked_pushing, &t->laden, &t->greedy,
-               &t->rated.timer.link, &t->gate.link, &t->telling.jobs, &t->telling.link);
+               &t->rated.timer.link, &t->gate.link, &t->telling.jobs, &t->telling.link,
+               &t->sums.gauges.pulse.link);
     t->rated.tenant = t;
     t->quiet_asked_ms = t->quiet_until_ms = -1;
     named_add(&e->place.tenants, &t->by_name, t->text, name);
@@ -48,6 +49,7 @@ void tenant_settle(struct engine *e, struct tenant *t)
     list_remove(&t->telling.link);
     rated_fini(e, &t->rated);
     wheel_remove(&t->gate);
+    pulse_tenant_gone(e, t);
     gauges_free(e, &t->sums.gauges);
     pool_free(&e->place.known.pool, t, sizeof(*t) + t->by_name.name.len);
     e->place.tenant_total--;

@@ -29,6 +29,12 @@ int64_t recurrence_after(const struct recur *rule, int64_t ms, struct recur_stat
 int recurrence_make(struct engine *e, const struct job *j, struct recurrence *r, int64_t nominal_ms,
                     bool by_hand);
 
+/* ---- series.c: figures over time ---- */
+
+/* Ends the minute that is over, and makes some rows of the one that ended. */
+void series_advance(struct engine *e);
+int64_t series_wake(const struct engine *e); /* by the wall clock: when it has something to do */
+
 /* ---- bulk.c: bulks at work ---- */
 
 bool bulk_waits(const struct engine *e);   /* a bulk can do a slice now */

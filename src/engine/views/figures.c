@@ -16,27 +16,6 @@ static const struct hist *hist_or_none(const struct hist *h)
     return h ? h : &none;
 }
 
-/* Since when the oldest ready job waits. Jobs stand in line by their times, except that priorities
- * mix in lanes and among jobs that pass all gates. There, another job may be two minutes older than
- * the next in line (AGE_STEP_MS). */
-static int64_t queue_oldest_ms(const struct queue *q)
-{
-    int64_t oldest = lanes_oldest_ms(q);
-
-    for (int i = 0; i < CLASSES; i++) {
-        const struct class *c = q->classes[i];
-
-        if (c && !list_empty(&c->ready)) {
-            const struct job *j = container_of(c->ready.next, const struct job, timer.link);
-
-            oldest = j->timer.at_ms < oldest ? j->timer.at_ms : oldest;
-        } else if (c && class_is_on_disk(c) && c->from.at_ms < oldest) {
-            oldest = c->from.at_ms;
-        }
-    }
-    return oldest == INT64_MAX ? -1 : oldest;
-}
-
 static void queue_view_of(const struct engine *e, const struct queue *q, struct queue_view *ret)
 {
     *ret = (struct queue_view){

@@ -38,7 +38,9 @@ static uint64_t new_token(struct engine *e)
 
 static void count_lateness(struct engine *e, struct queue *q, int64_t late_ms)
 {
+    queue_pulse(e, q);
     GAUGE(e, q, lateness, late_ms);
+    gauge_add(e, q, &q->gauges.pulse.lateness, &q->tenant->sums.gauges.pulse.lateness, late_ms);
     hist_add(&e->work.lateness, late_ms);
 }
 
