@@ -181,10 +181,6 @@ void pulse_begin(struct engine *e, struct queue *q)
     if (!m->used)
         m->at_ms = e->now_ms - e->now_ms % SERIES_MINUTE_MS;
     m->used = true;
-    if (!list_empty(&q->gauges.pulse.link) && MUTANT(e->o.mutant, SERIES_LATE)) {
-        q->gauges.pulse.number = p->number;
-        return;
-    }
     if (!list_empty(&q->gauges.pulse.link))
         queue_row(e, q);
     pulse_start(&q->gauges.pulse, &q->counters, p->number, &m->queues);
