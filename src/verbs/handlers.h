@@ -22,7 +22,7 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_stats, run_queues, run_queue, run_pause, run_redrive, run_tenant, run_tenants, run_preview,
     run_explain, run_batch, run_recur, run_recurrence, run_recurrences, run_recurpause,
     run_recurrun, run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit,
-    run_tokencreate, run_tokens, run_tokenrevoke, run_workers, run_edit, run_clone;
+    run_tokencreate, run_tokens, run_tokenrevoke, run_workers, run_edit, run_clone, run_occurrences;
 
 /* Fields of replies. Each table stands beside its handler; see shapes.c. */
 extern const struct shape_field scheduled_fields[], summary_fields[], job_fields[],
@@ -30,7 +30,8 @@ extern const struct shape_field scheduled_fields[], summary_fields[], job_fields
     explanation_fields[], cause_fields[], queue_fields[], tenant_fields[], stats_fields[],
     tenant_stats_fields[], step_fields[], occurrence_fields[], recurrence_fields[],
     recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[], bulk_fields[],
-    audit_fields[], audit_page_fields[], token_fields[], new_token_fields[], worker_fields[];
+    audit_fields[], audit_page_fields[], token_fields[], new_token_fields[], worker_fields[],
+    time_fields[], times_fields[];
 extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
 extern const struct shape_field counter_fields[]; /* of struct counters */
 
@@ -127,6 +128,14 @@ struct forecast {
     int64_t from_ms;
     int64_t to_ms;
     int64_t step_ms;
+    struct str queue; /* without its tenant; empty: all */
+};
+
+/* Arguments of OCCURRENCES. */
+struct window {
+    int64_t from_ms;
+    int64_t to_ms;
+    size_t limit;
     struct str queue; /* without its tenant; empty: all */
 };
 
