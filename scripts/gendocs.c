@@ -15,6 +15,7 @@
 #include "cli/program.h"
 #include "genman.h"
 #include "record/record_cold.h"
+#include "record/joblog.h"
 #include "record/series.h"
 #include "server/option.h"
 #include "verbs/verb.h"

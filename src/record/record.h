@@ -50,11 +50,11 @@
     X(TOLD, 19, told, told, struct told_record, "those who listen have been told of a job's end") \
     X(LISTEN, 20, listen, listen, struct listen_record, "one more listens")                       \
     X(RELEASED, 21, released, released, struct released_record, "a job waits for one less")       \
-    X(REVISED, 22, revised, revised, struct revised_record,                                       \
-      "a recurrence went on: the end of its payload is another")                                  \
+    X(REVISED, 22, revised, revised, struct revised_record, "a recurrence went on")               \
     X(TOKEN, 24, token, token, struct token_record, "a token, or that it is no more")             \
     X(SECRET, 25, secret, secret, struct secret_record, "by which names in runs are made")        \
-    X(SERIES, 26, series, series, struct series_record, "figures of a step of time")
+    X(SERIES, 26, series, series, struct series_record, "figures of a step of time")              \
+    X(LOGGED, 27, logged, logged, struct logged_record, "a worker added a line to its job's log")
 
 enum record_type {
 #define RECORD_ENUM(NAME, number, codec, kind, type, what) RECORD_##NAME = (number),
@@ -156,19 +156,20 @@ FIELD_STRUCT(released_record, RELEASED_FIELDS);
 FIELD_STRUCT(revised_record, REVISED_FIELDS);
 
 /* Records whose body is its rows: name, codec, rows, and a condition on the decoded `ret`. */
-#define ROW_RECORDS(X)                                                                  \
-    X(BEGIN, begin, BEGIN_FIELDS, true)                                                 \
-    X(LEASE, lease, LEASE_FIELDS, true)                                                 \
-    X(EXTEND, extend, EXTEND_FIELDS, true)                                              \
-    X(BACK, back, BACK_FIELDS, true)                                                    \
-    X(END, end, END_FIELDS, ret->state < JOB_STATE_COUNT && state_is_ended(ret->state)) \
-    X(MOVE, move, MOVE_FIELDS, true)                                                    \
-    X(MARK, mark, MARK_FIELDS, true)                                                    \
-    X(TOLD, told, TOLD_FIELDS, true)                                                    \
-    X(LISTEN, listen, LISTEN_FIELDS, true)                                              \
-    X(RELEASED, released, RELEASED_FIELDS, true)                                        \
-    X(REVISED, revised, REVISED_FIELDS, true)                                           \
-    X(SERIES, series, SERIES_FIELDS, ret->kind < SERIES_KINDS && series_valid(ret->step))
+#define ROW_RECORDS(X)                                                                    \
+    X(BEGIN, begin, BEGIN_FIELDS, true)                                                   \
+    X(LEASE, lease, LEASE_FIELDS, true)                                                   \
+    X(EXTEND, extend, EXTEND_FIELDS, true)                                                \
+    X(BACK, back, BACK_FIELDS, true)                                                      \
+    X(END, end, END_FIELDS, ret->state < JOB_STATE_COUNT && state_is_ended(ret->state))   \
+    X(MOVE, move, MOVE_FIELDS, true)                                                      \
+    X(MARK, mark, MARK_FIELDS, true)                                                      \
+    X(TOLD, told, TOLD_FIELDS, true)                                                      \
+    X(LISTEN, listen, LISTEN_FIELDS, true)                                                \
+    X(RELEASED, released, RELEASED_FIELDS, true)                                          \
+    X(REVISED, revised, REVISED_FIELDS, true)                                             \
+    X(SERIES, series, SERIES_FIELDS, ret->kind < SERIES_KINDS && series_valid(ret->step)) \
+    X(LOGGED, logged, LOGGED_FIELDS, true)
 
 #define TOKEN_FIELDS(F)            \
     F(BYTES, name, "of the token") \
@@ -203,7 +204,9 @@ static inline void record_close(struct buf *out, size_t mark)
         memcpy(out->ptr + mark - 4, &len, 4);
 }
 
-struct series_record; /* in series.h */
+/* These are in series.h and joblog.h. */
+struct series_record;
+struct logged_record;
 /* These are in record_cold.h. */
 struct fed_record;
 struct merged_record;

@@ -38,6 +38,7 @@ int emit_released(struct engine *e, const struct released_record *r);
     X(extend, SEEN_BY_READERS)  \
     X(series, SEEN_BY_READERS)  \
     X(mark, SEEN_BY_READERS)    \
+    X(logged, SEEN_BY_READERS)  \
     X(queue, SEEN_BY_ALL)       \
     X(tenant, SEEN_BY_ALL)      \
     X(token, SEEN_BY_ALL)       \
@@ -67,7 +68,7 @@ struct event_draft {
     struct job_event ev;
     char names[QUEUE_MAX_BYTES];
     char worker[EVENT_WORKER_MAX];
-    char error[ERROR_MAX_BYTES];
+    char error[ERROR_HEAD_BYTES];
     char trace[EVENT_TRACE_MAX];
 };
 
