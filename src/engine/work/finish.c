@@ -11,6 +11,7 @@
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
 #include "record/backoff.h"
+#include "record/joblog.h"
 #include "record/opts.h"
 #include "record/record.h"
 
