@@ -125,19 +125,22 @@ bool hist_add_few(struct pool *p, struct hist **h, int64_t value)
     return true;
 }
 
-void hist_add_both(struct pool *p, struct hist **a, struct hist **b, int64_t value)
+size_t hist_add_both(struct pool *p, struct hist **a, struct hist **b, int64_t value)
 {
     uint64_t v = value < 0 ? 0 : (uint64_t)value;
     unsigned bucket = bucket_of(v), group = bucket / HIST_GROUP, place;
 
     if (!*a || !*b || (*a)->missing != (*b)->missing || is_missing(*a, group)) {
+        size_t before = hist_bytes(*a);
+
         hist_add_few(p, a, value);
         hist_add_few(p, b, value);
-        return;
+        return hist_bytes(*a) - before;
     }
     place = place_of(*a, group) + bucket % HIST_GROUP;
     count(*a, v, place);
     count(*b, v, place);
+    return 0;
 }
 
 size_t hist_bytes(const struct hist *h)

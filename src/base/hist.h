@@ -33,8 +33,8 @@ void hist_add(struct hist *h, int64_t value);
 /* Makes the histogram if it is NULL, and the group that it needs. False: there is no memory, and
  * the value was not counted. */
 bool hist_add_few(struct pool *p, struct hist **h, int64_t value);
-/* Adds the value to both, as hist_add_few does. */
-void hist_add_both(struct pool *p, struct hist **a, struct hist **b, int64_t value);
+/* Adds the value to both, as hist_add_few does. Returns the bytes by which `a` grew. */
+size_t hist_add_both(struct pool *p, struct hist **a, struct hist **b, int64_t value);
 void hist_free_few(struct pool *p, struct hist *h); /* accepts NULL */
 /* The memory that it takes; 0 for NULL. */
 size_t hist_bytes(const struct hist *h);

@@ -2,6 +2,7 @@
 /* The verbs of workers: LEASE, COMPLETE, FAIL, EXTEND, RELEASE. */
 #include "verbs/handlers.h"
 
+#include "engine/holder.h"
 #include "engine/push.h"
 #include "verbs/worker.h"
 
@@ -100,7 +101,7 @@ static void reply_lease(const struct engine *e, struct reply *r, const struct jo
 {
     struct job_view v;
 
-    engine_view(e, job, &v);
+    engine_view_lease(e, job, &v);
     if (v.recurrence.len == 0)
         v.nominal_ms = -1;
     reply_map(r, l->fields);

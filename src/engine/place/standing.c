@@ -80,8 +80,5 @@ bool standing_is_full(const struct engine *e, const struct tenant *t)
 void gauge_add(struct engine *e, const struct queue *q, struct hist **of_queue,
                struct hist **of_tenant, int64_t ms)
 {
-    uint64_t before = hist_bytes(*of_queue);
-
-    hist_add_both(&e->place.known.pool, of_queue, of_tenant, ms);
-    standing_count(e, q, hist_bytes(*of_queue) - before);
+    standing_count(e, q, hist_add_both(&e->place.known.pool, of_queue, of_tenant, ms));
 }

@@ -33,7 +33,9 @@
 static int64_t rated_wait_behind(const struct engine *e, const struct rated *x,
                                  const struct rate *r, uint64_t ahead)
 {
-    return MUTANT(e->o.mutant, RATE_IGNORED) ? 0 : rate_moment_behind(x->log, r, e->mono_ms, ahead);
+    if (r->count == 0 || MUTANT(e->o.mutant, RATE_IGNORED))
+        return 0;
+    return rate_moment_behind(x->log, r, e->mono_ms, ahead);
 }
 
 static int64_t rated_wait(const struct engine *e, const struct rated *x, const struct rate *r)

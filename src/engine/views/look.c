@@ -2,9 +2,11 @@
 /* Looking at jobs without changing anything. */
 #include "engine/views/look.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "engine/cold/cold.h"
+#include "engine/holder.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
 #include "engine/work/work.h"
@@ -15,13 +17,18 @@
 #define STRIPE_JOBS 8192 /* about so many jobs are looked at by one engine_list */
 #define ROUNDS      8 /* of a walk at the most: jobs that move all the time would make it endless */
 
+static void view_lease(const struct trail *t, struct job_view *v)
+{
+    v->token = t->token;
+    v->lease_ms = t->lease_ms;
+    v->until_ms = t->until_ms;
+}
+
 static void view_trail(const struct job *j, struct job_view *v)
 {
     const struct trail *t = j->trail;
 
-    v->token = t->token;
-    v->lease_ms = t->lease_ms;
-    v->until_ms = t->until_ms;
+    view_lease(t, v);
     v->worker = blob_str(t->worker);
     v->progress = t->progress;
     v->note = blob_str(t->note);
@@ -58,26 +65,48 @@ static void view_labels(const struct job *j, struct job_view *v)
     }
 }
 
+/* Member by member: the labels are large and mostly unused. */
+static void view_job(const struct engine *e, const struct job *j, struct job_view *v)
+{
+    v->id = job_id_of(e, j);
+    v->tenant = tenant_name(j->queue->tenant);
+    v->queue = j->queue->kind->by_name.name;
+    v->payload = job_payload(j);
+    v->priority = j->priority;
+    v->due_ms = j->due_ms;
+    v->attempt = j->attempt;
+}
+
+void engine_view_lease(const struct engine *e, const struct job *j, struct job_view *ret)
+{
+    struct job_opts o;
+
+    assert(j->state == JOB_LEASED);
+    view_job(e, j, ret);
+    view_lease(j->trail, ret);
+    ret->key = ret->order = ret->recurrence = (struct str){ "", 0 };
+    ret->labels.tag_count = ret->labels.meta_count = 0;
+    if (job_is_bare(j))
+        return;
+    job_opts_get(j, &o);
+    ret->key = o.key;
+    ret->order = o.order;
+    view_labels(j, ret);
+}
+
 void engine_view(const struct engine *e, const struct job *j, struct job_view *ret)
 {
     struct job_image image;
     struct job_opts o;
 
     job_opts_get(j, &o);
-    /* Member by member: the labels are large and mostly unused. */
-    ret->id = job_id_of(e, j);
+    view_job(e, j, ret);
     ret->state = job_state_now(e, j);
-    ret->tenant = tenant_name(j->queue->tenant);
-    ret->queue = j->queue->kind->by_name.name;
-    ret->payload = job_payload(j);
     ret->key = o.key;
     ret->order = o.order;
     ret->push = o.push;
-    ret->priority = j->priority;
     ret->created_ms = o.created_ms;
-    ret->due_ms = j->due_ms;
     ret->at_ms = state_is_ended(j->state) || job_is_waiting(j) ? j->due_ms : j->timer.at_ms;
-    ret->attempt = j->attempt;
     ret->attempts = o.attempts >= 0 ? o.attempts : j->queue->settings->attempts;
     ret->stalls = j->stalls;
     ret->token = 0;

@@ -56,7 +56,9 @@ static void two_that_are_counted_together_answer_as_two(void **state)
     for (size_t i = 0; i < 2 * VALUES; i++) {
         hist_add(&whole, values[i % VALUES]);
         hist_add(&wider, values[i % VALUES]);
-        hist_add_both(&p, &a, &b, values[i % VALUES]);
+        size_t before = hist_bytes(a), more = hist_add_both(&p, &a, &b, values[i % VALUES]);
+
+        assert_int_equal(more, hist_bytes(a) - before);
         equal(&whole, a);
         equal(&wider, b);
         if (i == VALUES / 2) { /* now they have different groups */
