@@ -259,6 +259,7 @@ static const struct reply_ops json_reply_ops = {
     .error = write_error,
     .integer = write_integer,
     .bytes = write_bytes,
+    .name = write_bytes,
     .null = write_null,
     .boolean = write_boolean,
     .array = write_array,

@@ -7,7 +7,8 @@
 #include "base/list.h"
 
 /* Room for the first line of a value: type, number, line end. */
-#define HEADER (1 + 1 + BUF_DIGITS + 2)
+#define HEADER       (1 + 1 + BUF_DIGITS + 2)
+#define SHORT_HEADER 4 /* of a text of up to nine bytes */
 
 static char *write_line(char *p, char type, int64_t n)
 {
@@ -40,26 +41,28 @@ void resp_error(struct buf *out, const char *code, struct str text)
     buf_append(out, "\r\n", 2);
 }
 
-/* Names and small values are short: two moves that overlap cost less than a call. */
-static void copy(char *to, const char *from, size_t n)
+/* Moves n bytes, at least `half` and at most twice as many: the first ones, and the last. */
+static inline void copy_halves(char *to, const char *from, size_t n, size_t half)
 {
-    if (n >= 4 && n <= 8) {
-        uint32_t first, last;
+    memcpy(to, from, half);
+    memcpy(to + n - half, from + n - half, half);
+}
 
-        memcpy(&first, from, 4);
-        memcpy(&last, from + n - 4, 4);
-        memcpy(to, &first, 4);
-        memcpy(to + n - 4, &last, 4);
-    } else if (n > 8 && n <= 16) {
-        uint64_t first, last;
-
-        memcpy(&first, from, 8);
-        memcpy(&last, from + n - 8, 8);
-        memcpy(to, &first, 8);
-        memcpy(to + n - 8, &last, 8);
-    } else if (n > 0) {
+/* Names, ids and small values are short: two moves that overlap cost less than a call. */
+static inline void copy(char *to, const char *from, size_t n)
+{
+    if (n > 32)
         memcpy(to, from, n);
-    }
+    else if (n > 16)
+        copy_halves(to, from, n, 16);
+    else if (n > 8)
+        copy_halves(to, from, n, 8);
+    else if (n >= 4)
+        copy_halves(to, from, n, 4);
+    else if (n >= 2)
+        copy_halves(to, from, n, 2);
+    else if (n > 0)
+        *to = *from;
 }
 
 /* Most values are bulk strings: one check for room, one pass. */
@@ -110,6 +113,24 @@ static void write_integer(struct reply *r, int64_t v)
 static void write_bytes(struct reply *r, struct str s)
 {
     resp_bulk(of(r)->out, s);
+}
+
+/* Most names have a length of one digit. This path calls nothing, so it saves no registers. */
+static void write_field_name(struct reply *r, struct str s)
+{
+    struct buf *out = of(r)->out;
+    char *p;
+
+    if (s.len > 9 || out->cap - out->len < SHORT_HEADER + 9 + 2) {
+        resp_bulk(out, s);
+        return;
+    }
+    p = out->ptr + out->len;
+    memcpy(p, "$0\r\n", SHORT_HEADER);
+    p[1] = (char)('0' + s.len);
+    copy(p + SHORT_HEADER, s.ptr, s.len);
+    memcpy(p + SHORT_HEADER + s.len, "\r\n", 2);
+    out->len += SHORT_HEADER + s.len + 2;
 }
 
 static void write_null(struct reply *r)
@@ -183,6 +204,7 @@ static const struct reply_ops resp_reply_ops = {
     .error = write_error,
     .integer = write_integer,
     .bytes = write_bytes,
+    .name = write_field_name,
     .null = write_null,
     .boolean = write_boolean,
     .array = write_array,

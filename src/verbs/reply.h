@@ -18,6 +18,8 @@ struct reply_ops {
     void (*error)(struct reply *r, const char *code, struct str text);
     void (*integer)(struct reply *r, int64_t v);
     void (*bytes)(struct reply *r, struct str s);
+    /* As bytes, for the name of a field: a few characters. */
+    void (*name)(struct reply *r, struct str s);
     void (*null)(struct reply *r);
     void (*boolean)(struct reply *r, bool v);
     void (*array)(struct reply *r, size_t n);
@@ -58,6 +60,11 @@ static inline void reply_integer(struct reply *r, int64_t v)
 static inline void reply_bytes(struct reply *r, struct str s)
 {
     r->ops->bytes(r, s);
+}
+
+static inline void reply_name(struct reply *r, struct str s)
+{
+    r->ops->name(r, s);
 }
 
 static inline void reply_text(struct reply *r, const char *text)

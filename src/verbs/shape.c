@@ -102,7 +102,7 @@ static void put_field(struct reply *r, const struct shape_field *f, const void *
 {
     char room[ROOM];
 
-    reply_bytes(r, f->name);
+    reply_name(r, f->name);
     if (f->from == FROM_OWN)
         f->put(r, view);
     else if (f->type == SHAPE_BOOL)

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
@@ -299,6 +300,32 @@ static void writers_differ_by_protocol_where_they_must(void **state)
     buf_fini(&b);
 }
 
+static void a_text_of_any_length_is_written_whole(void **state)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char expected[sizeof(letters) + 16];
+
+    (void)state;
+    for (size_t n = 0; n < sizeof(letters); n++) {
+        struct buf names = { 0 }, texts = { 0 };
+        struct resp_reply name = resp_reply_of(&names, 2), text = resp_reply_of(&texts, 2);
+        struct str s = { letters, n }, line;
+
+        line = (struct str){ expected, (size_t)snprintf(expected, sizeof(expected),
+                                                        "$%zu\r\n%.*s\r\n", n, STR_ARG(s)) };
+        for (int i = 0; i < 2; i++) { /* into no room, and into room */
+            names.len = texts.len = 0;
+            reply_name(&name.base, s);
+            reply_bytes(&text.base, s);
+            assert_true(str_eq(buf_view(&names), line));
+            assert_true(str_eq(buf_view(&texts), line));
+            buf_reserve(&names, 100);
+        }
+        buf_fini(&names);
+        buf_fini(&texts);
+    }
+}
+
 /* Writes values as one line each, children in brackets. */
 static uint32_t show(struct buf *out, const struct resp_values *v, uint32_t i)
 {
@@ -450,6 +477,7 @@ int main(void)
         cmocka_unit_test(unbalanced_quotes_are_bad),
         cmocka_unit_test(an_inline_line_has_a_limit),
         cmocka_unit_test(writers_differ_by_protocol_where_they_must),
+        cmocka_unit_test(a_text_of_any_length_is_written_whole),
         cmocka_unit_test(values_of_every_type_are_read_from_any_split),
         cmocka_unit_test(malformed_values_are_bad),
         cmocka_unit_test(values_may_be_nested_32_deep_and_no_deeper),
