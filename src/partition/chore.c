@@ -46,7 +46,8 @@ uint64_t chores_memory(const struct partition *p)
 {
     const struct feed *f = &p->chores[CHORE_FEED].feed;
 
-    return engine_memory(p->engine) + f->batch.cap + f->batch.cap / 4 + p->bytes.filters;
+    return engine_memory(p->engine) + f->batch.cap + f->batch.cap / 4 + p->bytes.filters +
+           p->bytes.beside;
 }
 
 /* Requests are held back only while a feed is under way or due. Else workers that would make room,

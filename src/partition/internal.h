@@ -38,6 +38,7 @@ struct partition_bytes {
     _Atomic size_t filters;
     _Atomic size_t copies; /* jobs that fetches have read */
     size_t fetches;        /* fetches without their copies, waiting ones too */
+    size_t beside;         /* tables of the host: see partition_beside */
 };
 
 struct partition {

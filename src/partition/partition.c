@@ -470,6 +470,11 @@ int partition_sync(struct partition *p)
     return err;
 }
 
+void partition_beside(struct partition *p, size_t bytes)
+{
+    p->bytes.beside = bytes;
+}
+
 void partition_stats(const struct partition *p, struct partition_stats *ret)
 {
     *ret = p->stats;

@@ -119,6 +119,9 @@ int partition_sync(struct partition *p);
  */
 bool partition_work(struct partition *p, int64_t until_us);
 
+/* The host has so many bytes of tables of its own. They count in the account of memory. */
+void partition_beside(struct partition *p, size_t bytes);
+
 /* Memory is at its budget. The host should read no requests until the chores have made room. */
 bool partition_pressed(const struct partition *p);
 
@@ -179,7 +182,8 @@ struct partition_stats {
     uint64_t loaded_jobs;
     uint64_t merged_runs;
     uint64_t fetches;
-    uint64_t memory_bytes; /* of the engine, of filters, and of jobs on their way to or from disk */
+    uint64_t memory_bytes; /* of the engine, of filters, of tables of the host, and of jobs on their
+                              way to or from disk */
     uint64_t fetch_bytes;  /* the part of memory_bytes that belongs to requests for jobs on disk */
     uint64_t epoch;
 };

@@ -66,6 +66,8 @@ static void on_turn(uv_prepare_t *handle)
     resume_clients(s);
     if (host_is_up(&s->host))
         clients_check_tokens(s);
+    if (s->host.partition)
+        partition_beside(s->host.partition, workers_bytes(s->verb_host.workers));
     host_turn(&s->host);
     if (may_resume(s))
         host_wake(&s->host); /* their reason to wait ended just now */

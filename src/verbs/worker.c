@@ -39,6 +39,13 @@ void workers_free(struct workers *ws)
     free(ws);
 }
 
+size_t workers_bytes(const struct workers *ws)
+{
+    return ws ? sizeof(*ws) + ws->table.count * sizeof(struct worker) +
+                    ws->table.buckets * sizeof(struct table_node *)
+              : 0;
+}
+
 /* The address without its port. */
 static struct str host_of(struct str address)
 {

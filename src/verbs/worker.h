@@ -4,8 +4,9 @@
  * name that it gives in LEASE, within a tenant. Workers without a name are known by their machine.
  *
  * The table is in memory alone, and bounded: beyond WORKERS_MAX in all, or WORKERS_TENANT_MAX of a
- * tenant, the worker goes that has been silent longest. The number of running jobs is counted when
- * a client asks for it, so it follows stalls and restarts.
+ * tenant, the worker goes that has been silent longest. The server counts the bytes of the table in
+ * its account of memory. The number of running jobs is counted when a client asks for it, so it
+ * follows stalls and restarts.
  */
 #ifndef VERBS_WORKER_H
 #define VERBS_WORKER_H
@@ -48,6 +49,9 @@ struct workers {
 /* NULL: there is no memory. */
 struct workers *workers_new(struct hash_key key);
 void workers_free(struct workers *ws);
+
+/* The memory that it takes; 0 for NULL. */
+size_t workers_bytes(const struct workers *ws);
 
 /* Notes a word of a worker. An empty name stands for the machine of the address, which has a port.
  * NULL: there is no memory. */

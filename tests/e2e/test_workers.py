@@ -105,8 +105,10 @@ def test_a_tenant_sees_its_own_workers(server, b):
 
 @pytest.mark.limit(240)
 def test_many_names_take_bounded_memory(server, b):
+    before = b.call("STATS")["memory_bytes"]
     for i in range(2500):
         b.call("LEASE", "q", "WORKER", f"worker-{i}")
+    assert 1000 * 1000 < b.call("STATS")["memory_bytes"] - before < 1000 * 1500, "workers are in the account"
     rows = b.call("WORKERS", "LIMIT", "1000")
     assert len(rows) == 1000 and rows[0]["worker"] == "worker-2499" and rows[-1]["worker"] == "worker-1500"
 

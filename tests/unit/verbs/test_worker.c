@@ -107,6 +107,23 @@ static void a_tenant_pushes_out_its_own_silent_workers(void **state)
     assert_int_equal(list_length(&ws->all), WORKERS_TENANT_MAX + 1);
 }
 
+static void its_bytes_are_those_of_its_workers(void **state)
+{
+    size_t none = workers_bytes(ws);
+    char name[16];
+
+    (void)state;
+    assert_int_equal(workers_bytes(NULL), 0);
+    for (int i = 0; i < 100; i++) {
+        sprintf(name, "w%d", i);
+        see("a", name, "", NOW);
+    }
+    assert_true(workers_bytes(ws) >= none + 100 * sizeof(struct worker));
+    assert_true(workers_bytes(ws) < none + 101 * sizeof(struct worker));
+    workers_sweep(ws, NOW + WORKER_KEEP_MS);
+    assert_true(workers_bytes(ws) < none + sizeof(struct worker));
+}
+
 static void there_are_never_more_than_the_bound(void **state)
 {
     char tenant[16];
@@ -145,6 +162,7 @@ int main(void)
         TEST(a_name_is_one_worker_within_its_tenant),
         TEST(without_a_name_the_machine_counts),
         TEST(the_last_hour_is_counted),
+        TEST(its_bytes_are_those_of_its_workers),
         TEST(silent_workers_are_forgotten_after_an_hour),
         TEST(a_tenant_pushes_out_its_own_silent_workers),
         TEST(there_are_never_more_than_the_bound),
