@@ -28,7 +28,7 @@
     X(PROTOCOL,  16, 400, SAYS, "malformed request", "") \
     X(UNKNOWN,   17, 404, SAYS, "unknown verb", "the server may be older than this belfry") \
     X(BUSY,      18, 503, ADDS, "too many clients", "try again later, or raise max_connections in the server's configuration") \
-    X(LIMIT,     20, 429, ADDS, "the tenant has as much as it may", "make room, or raise the limit: belfry tenant NAME --max-pending N, for example") \
+    X(LIMIT,     20, 429, ADDS, "the tenant has as much as it may", "make room, or raise the limit if it is a setting, such as with belfry tenant NAME --max-pending N") \
     X(NOAUTH,    21, 401, ADDS, "a token is needed", "say which token to show: $BELFRY_AUTH, $BELFRY_AUTH_FILE or --auth-file FILE") \
     X(WRONGPASS, 22, 401, ADDS, "no such token, or it has expired", "an admin sees with belfry token list which there are") \
     X(NOPERM,    23, 403, ADDS, "this token may not do that", "belfry token list shows what each token may do") \

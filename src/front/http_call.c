@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/base64.h"
+#include "base/suggest.h"
 #include "front/http_fields.h"
 #include "front/otlp.h"
 
@@ -166,19 +167,26 @@ const struct arg *fields_find(const struct fields *f, struct str name, bool *ret
     return NULL;
 }
 
-/* Lists the fields that there are. */
+/* Tells the nearest field, or else all that there are. */
 int fields_refuse_unknown(struct fields *f, struct str name, const char *what)
 {
+    struct suggest s = { .given = name };
     struct buf all = { 0 };
     char why[200];
 
-    for (const struct arg *a = f->verb->args; a->type != ARG_END; a++)
-        if (http_takes(f->route, a))
-            buf_printf(&all, "%s%s", all.len ? ", " : "", a->name);
+    for (const struct arg *a = f->verb->args; a->type != ARG_END; a++) {
+        if (!http_takes(f->route, a))
+            continue;
+        buf_printf(&all, "%s%s", all.len ? ", " : "", a->name);
+        suggest_offer(&s, a->name);
+    }
     if (f->route && f->route->forms)
         buf_printf(&all, "%s%s", all.len ? ", " : "", http_form.name);
-    snprintf(why, sizeof(why), "unknown %s; there %s %.*s", what, all.len ? "are" : "is",
-             all.len ? (int)all.len : 4, all.len ? all.ptr : "none");
+    if (s.best && !str_eq(name, str_of(s.best)))
+        snprintf(why, sizeof(why), "unknown %s; did you mean %s?", what, s.best);
+    else
+        snprintf(why, sizeof(why), "unknown %s; there %s %.*s", what, all.len ? "are" : "is",
+                 all.len ? (int)all.len : 4, all.len ? all.ptr : "none");
     buf_fini(&all);
     return fields_refuse_text(f, name, why);
 }

@@ -116,11 +116,11 @@ void options_print_sample(FILE *out)
     }
 }
 
-/* Variables of the command line and of this program that are no options. */
+/* Variables of the command line, of scripts/setup and of this program that are no options. */
 static bool is_known(struct str name)
 {
-    static const char *const known[] = { "AUTH",     "AUTH_FILE", "CA",  "CERT",      "HOST",
-                                         "CERT_KEY", "GREETING",  "URL", "ROOT_TOKEN" };
+    static const char *const known[] = { "AUTH",     "AUTH_FILE", "CA",  "CERT",       "HOST",
+                                         "CERT_KEY", "GREETING",  "URL", "ROOT_TOKEN", "SETUP" };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (str_eq(name, str_of(known[i])))
             return true;

@@ -196,6 +196,8 @@ BAD_BODIES = [
     (b'{"queue":"q","payload":"x","nope":1}', "nope: unknown field"),
     (b'{"queue":"q","payload":"x","Queue":"q"}', "Queue: unknown field"),
     (b'{"queue":"q","payload":"x","queue":"q"}', "queue: is given twice"),
+    (b'{"queue":"q","paylod":"x"}', "paylod: unknown field; did you mean payload?"),
+    (b'{"queue":"q","payload":"x","delay":"3s"}', "delay: unknown field; there are queue, payload, in, at"),
     (b'{"queue":"q","payload":"x","payload_base64":""}', "payload: is given twice"),
     (b'{"queue":"q","payload":"x","tag":"a","tag":"b"}', "tag: is given twice"),
     (b'{"queue":"q","payload":"x","meta":{"a":"1","a":"2"}}', "meta: a name is given twice"),

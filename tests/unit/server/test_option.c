@@ -423,6 +423,7 @@ static void variables_that_are_no_options_are_found(void **state)
                     (char[]){ "BELFRY_PORT=1" },
                     (char[]){ "BELFRY=1" },
                     (char[]){ "BELFRY_AUTH_FILE=x" },
+                    (char[]){ "BELFRY_SETUP=no" },
                     (char[]){ "BELFRY_memory=1" },
                     (char[]){ "HOME=/BELFRY_X=" },
                     (char[]){ "BELFRY_XYLOPHONES=1" },
