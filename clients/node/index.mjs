@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+import belfry from "./index.js";
+
+export default belfry;
+export const {
+    Client,
+    Queue,
+    Worker,
+    TestBelfry,
+    RetryLater,
+    Final,
+    UnrecoverableError,
+    Postpone,
+    Again,
+    BelfryError,
+    ReplyError,
+    InvalidError,
+    NotFoundError,
+    StaleError,
+    KeyExistsError,
+    StateError,
+    FullError,
+    TooLargeError,
+    PastError,
+    BusyError,
+    LimitError,
+    RateError,
+    AuthError,
+    PermissionError,
+    UnreachableError,
+    ConnectionLostError,
+    TimeoutError,
+    ClosedError,
+    JobEndedError,
+    CancelledError,
+    LeaseLostError,
+} = belfry;
