@@ -57,6 +57,9 @@ class Worker extends EventEmitter {
     #worked = false; // since the last `drained`
     #down = false;
     #gaveUp = null; // the error that ends the handlers of a worker that is closed at once
+    #telemetry;
+    #send = (words) => this.#commands.call(words);
+    #tell = (attempt, percent) => this.#guard(() => this.emit("progress", attempt, percent));
     #owns; // whether the client is our own
 
     /** @param {string | string[]} queues
@@ -81,6 +84,7 @@ class Worker extends EventEmitter {
         const { tenant, ...where } = rest;
         this.#owns = !client;
         this.#client = client ?? new Client({ ...where, name: this.name });
+        this.#telemetry = this.#client.telemetry;
         this.#options = [
             ...["WAIT", String(this.#wait), "WORKER", this.name],
             ...(lease === undefined ? [] : ["FOR", durationWord(lease, "lease")]),
@@ -219,7 +223,7 @@ class Worker extends EventEmitter {
     }
 
     #begin(map) {
-        const attempt = new Attempt(map, (words) => this.#commands.call(words), (percent) => this.#guard(() => this.emit("progress", attempt, percent)), performance.now()); // prettier-ignore
+        const attempt = new Attempt(map, this.#send, this.#tell, performance.now());
         this.#held.add(attempt);
         this.#worked = true;
         clearTimeout(this.#drained);
@@ -236,13 +240,14 @@ class Worker extends EventEmitter {
         let end;
         try {
             this.#guard(() => this.emit("active", attempt));
-            const run = traced(this.#client.telemetry, attempt, async () => this.#handler(attempt));
+            const api = this.#telemetry;
+            const run = api ? traced(api, attempt, async () => this.#handler(attempt)) : this.#handler(attempt);
             if (this.#timeout > 0)
                 timer = setTimeout(
                     () => attempt.stop(new TimeoutError(`timed out after ${this.#timeout} ms`)),
                     this.#timeout,
                 );
-            end = this.#done(attempt, await attempt.outcome(run));
+            end = this.#done(attempt, typeof run?.then === "function" ? await attempt.outcome(run) : run);
         } catch (error) {
             end = error === this.#gaveUp ? this.#release(attempt) : this.#failed(attempt, error);
         }
