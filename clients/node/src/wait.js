@@ -15,7 +15,7 @@ const POLL_MAX_MS = 1000;
 const READY_MS = 1000; // so long a stream may take to begin; then jobs are asked for meanwhile
 const LINGER_MS = 5000; // a stream without waiters is kept so long, for the next one
 
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref());
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 class Waiters {
     #client;

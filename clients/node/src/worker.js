@@ -344,8 +344,7 @@ class Worker extends EventEmitter {
         this.#drainSoon();
         if (this.#held.size > 0) return;
         if (this.#running.size === 0) this.#heartbeat.stop();
-        for (const resolve of this.#idle) resolve();
-        this.#idle.clear();
+        this.#wakeIdle();
     }
 
     // ---- Telling the user ----
@@ -387,16 +386,25 @@ class Worker extends EventEmitter {
         // close() has not stored its promise yet, by which the loop knows.
         await null;
         await this.#unpark();
-        const timer = timeout === Infinity ? null : setTimeout(() => this.#giveUp(), timeout);
-        if (timeout === Infinity) await this.#untilIdle();
-        else await Promise.race([this.#untilIdle(), sleep(timeout + LEASE_GRACE_MS)]);
-        clearTimeout(timer);
+        const timers = [];
+        if (timeout !== Infinity) {
+            timers.push(setTimeout(() => this.#giveUp(), timeout));
+            // The server may be away. Then the leases of the jobs will end by themselves.
+            timers.push(setTimeout(() => this.#wakeIdle(), timeout + LEASE_GRACE_MS));
+        }
+        await this.#untilIdle();
+        timers.forEach(clearTimeout);
         this.#heartbeat.stop();
         this.#leases.close();
         this.#commands.close();
         await this.#loop;
         if (this.#owns) await this.#client.close();
         this.#guard(() => this.emit("closed"));
+    }
+
+    #wakeIdle() {
+        for (const resolve of this.#idle) resolve();
+        this.#idle.clear();
     }
 
     #giveUp() {
