@@ -101,7 +101,7 @@ class Worker extends EventEmitter {
         this.#commands = this.#client.connect({ held: true });
         this.#leases.on("up", () => {
             this.#down = false;
-            this.emit("ready");
+            this.#guard(() => this.emit("ready"));
         });
         this.#leases.on("down", (error, wasUp) => {
             const { where } = this.#leases;
@@ -144,14 +144,14 @@ class Worker extends EventEmitter {
     async pause(doNotWait = false) {
         this.#paused = true;
         await this.#unpark();
-        this.emit("paused");
+        this.#guard(() => this.emit("paused"));
         if (!doNotWait) await this.#untilIdle();
     }
 
     resume() {
         this.#paused = false;
         this.#wake?.();
-        this.emit("resumed");
+        this.#guard(() => this.emit("resumed"));
     }
 
     /** Takes no more jobs, gives back those that have not begun, waits for the handlers, and ends the connections.
