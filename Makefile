@@ -32,6 +32,7 @@ bench: build
 	bench/deep
 	bench/http
 	bench/worst
+	bench/node/run
 
 # PREFIX=/usr says where to, DESTDIR=/tmp/package below what, and STRIP=1 leaves the symbols out.
 install:

@@ -2,11 +2,11 @@
 "use strict";
 /* What the two programs share, so that they do the same. */
 
-const IN_FLIGHT = 256;
+const IN_FLIGHT = 1000;
 
 exports.payload = "x".repeat(80);
 
-/** Calls `make` so many times, with 256 calls under way. */
+/** Calls `make` so many times, with 1,000 calls under way. */
 exports.flood = async (jobs, make) => {
     let n = 0;
     const lane = async () => {

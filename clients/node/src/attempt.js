@@ -28,7 +28,7 @@ class Attempt {
 
     /** @param {object} map as LEASE answers it
      * @param {(words: any[]) => Promise<any>} send
-     * @param {(percent: number) => void} tell called after progress() */
+     * @param {(attempt: Attempt, percent: number) => void} tell called after progress() */
     constructor(map, send, tell, now) {
         // By name, and not with view(): a worker makes many of these.
         this.id = map.id;
@@ -98,7 +98,10 @@ class Attempt {
 
     /** Waits for the handler's promise, or for stop(). */
     outcome(promise) {
-        return Promise.race([promise, new Promise((_, reject) => (this.#stop = reject))]);
+        return new Promise((resolve, reject) => {
+            this.#stop = reject;
+            promise.then(resolve, reject);
+        });
     }
 
     /** Aborts the handler, and waits for it no longer. */
@@ -113,7 +116,7 @@ class Attempt {
         if (percent !== undefined && percent !== null) words.push("PROGRESS", String(Math.round(percent)));
         if (note !== undefined) words.push("NOTE", cut(String(note), NOTE_BYTES));
         await this.#extend(words);
-        if (percent !== undefined && percent !== null) this.#tell(percent);
+        if (percent !== undefined && percent !== null) this.#tell(this, percent);
     }
 
     /** As progress(), in the words of BullMQ. */

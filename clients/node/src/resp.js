@@ -10,6 +10,8 @@ const RAW = new Set(["payload", "result", "preview"]);
 const MORE = Symbol("more"); // the bytes end within a value
 const OPENED = Symbol("opened"); // a frame was pushed
 
+const NAMES = new Array(256); // the last field name of each hash
+
 /** A reply that no server of Belfry sends. The connection is of no use after it. */
 class ProtocolError extends Error {}
 
@@ -109,10 +111,36 @@ class Parser {
     }
 
     number(from, to) {
+        const isNegative = this.buffer[from] === 0x2d;
+        let value = 0;
+        for (let at = isNegative ? from + 1 : from; at < to; at++) {
+            const digit = this.buffer[at] - 0x30;
+            if (digit < 0 || digit > 9) return this.noNumber(from, to);
+            value = value * 10 + digit;
+        }
+        if (to - from - isNegative < 1) return this.noNumber(from, to);
+        if (!Number.isSafeInteger(value)) return BigInt(this.buffer.toString("latin1", from, to));
+        return isNegative ? -value : value;
+    }
+
+    noNumber(from, to) {
+        throw new ProtocolError(`not a number: ${this.buffer.toString("latin1", from, to)}`);
+    }
+
+    /** The name of a field. Names come again and again, so each text is made once. */
+    name(from, to) {
+        const length = to - from;
+        const place =
+            (length * 31 + this.buffer[from] * 7 + this.buffer[to - 1] * 3 + this.buffer[from + (length >> 1)]) & 255;
+        const known = NAMES[place];
+        if (known && known.bytes.length === length) {
+            let at = 0;
+            while (at < length && known.bytes[at] === this.buffer[from + at]) at++;
+            if (at === length) return known.text;
+        }
         const text = this.buffer.toString("latin1", from, to);
-        if (!/^-?\d+$/.test(text)) throw new ProtocolError(`not a number: ${text}`);
-        const value = Number(text);
-        return Number.isSafeInteger(value) ? value : BigInt(text);
+        if (length > 0 && length < 32) NAMES[place] = { text, bytes: Buffer.from(text, "latin1") };
+        return text;
     }
 
     open(isMap, end) {
@@ -139,7 +167,7 @@ class Parser {
         this.at = from + length + 2;
         const frame = this.frames[this.frames.length - 1];
         if (frame?.isMap) {
-            if (frame.name === null) return this.buffer.toString("latin1", from, from + length);
+            if (frame.name === null) return this.name(from, from + length);
             if (RAW.has(frame.name)) return Buffer.from(this.buffer.subarray(from, from + length));
         }
         if (kind === 0x21) return replyError(this.buffer.toString("utf8", from, from + length));

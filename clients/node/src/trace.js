@@ -33,7 +33,6 @@ function injected(api, meta) {
 
 /** Runs a handler within a span that belongs to the job's trace. */
 function traced(api, job, run) {
-    if (!api) return run();
     const parent = api.propagation.extract(api.context.active(), job.meta ?? {});
     const attributes = {
         "messaging.system": "belfry",

@@ -15,7 +15,12 @@ const POLL_MAX_MS = 1000;
 const READY_MS = 1000; // so long a stream may take to begin; then jobs are asked for meanwhile
 const LINGER_MS = 5000; // a stream without waiters is kept so long, for the next one
 
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref());
+/** Waits for the promise, and no longer than that. */
+function within(promise, ms) {
+    let timer;
+    const over = new Promise((resolve) => (timer = setTimeout(resolve, ms)));
+    return Promise.race([promise, over]).finally(() => clearTimeout(timer));
+}
 
 class Waiters {
     #client;
@@ -50,15 +55,14 @@ class Waiters {
         let state = null; // as the stream told
         let pause = POLL_MIN_MS;
         try {
-            await news.during(Promise.race([entry.ready, sleep(READY_MS)]));
+            await within(news.during(entry.ready), READY_MS);
             for (;;) {
                 const job = await news.during(this.#client.get(id, { tenant }));
                 if (job && ENDED.has(job.state)) return { state: job.state, job };
                 if (!job && state) return { state, job: null };
                 if (!job) throw new NotFoundError("NOTFOUND", `there is no job ${id}`);
                 if (entry.live) state = (await news.next()) ?? state;
-                else
-                    await news.during(Promise.race([entry.ready, sleep((pause = Math.min(POLL_MAX_MS, pause * 1.5)))]));
+                else await within(news.during(entry.ready), (pause = Math.min(POLL_MAX_MS, pause * 1.5)));
             }
         } finally {
             this.#leave(id, tenant, entry, news);
@@ -72,7 +76,7 @@ class Waiters {
             entry.stream = this.#client.events({ tenant, state: [...ENDED] });
             entry.ready = entry.stream.ready.then(
                 () => (entry.live = true),
-                () => sleep(POLL_MAX_MS),
+                () => new Promise(() => {}), // the jobs are asked for again and again
             );
             this.#streams.set(tenant, entry);
             this.#read(tenant, entry);

@@ -50,8 +50,17 @@ const LABELS = {
     order: text("ORDER"),
     push: text("PUSH"),
 };
+/** BullMQ and others have a field of seconds in front. */
+const cron = one((value, name) => {
+    if (typeof value !== "string") throw new TypeError(`${name}: expected a text, not ${show(value)}`);
+    if (value.trim().split(/\s+/).length === 6)
+        throw new TypeError(
+            `${name}: expected five fields, without seconds: minute, hour, day of month, month, day of week`,
+        );
+    return value;
+})("CRON");
 const RULE = {
-    cron: text("CRON"),
+    cron,
     rrule: text("RRULE"),
     every: duration("EVERY"),
     tz: text("TZ"),
@@ -171,6 +180,7 @@ const HINTS = {
     unique: "say key",
     tag: "say tags",
     runAt: "say at",
+    pattern: "say cron, with five fields",
 };
 
 /** Adds the words of options to those of a verb. */

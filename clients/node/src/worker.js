@@ -57,6 +57,9 @@ class Worker extends EventEmitter {
     #worked = false; // since the last `drained`
     #down = false;
     #gaveUp = null; // the error that ends the handlers of a worker that is closed at once
+    #telemetry;
+    #send = (words) => this.#commands.call(words);
+    #tell = (attempt, percent) => this.#guard(() => this.emit("progress", attempt, percent));
     #owns; // whether the client is our own
 
     /** @param {string | string[]} queues
@@ -81,6 +84,7 @@ class Worker extends EventEmitter {
         const { tenant, ...where } = rest;
         this.#owns = !client;
         this.#client = client ?? new Client({ ...where, name: this.name });
+        this.#telemetry = this.#client.telemetry;
         this.#options = [
             ...["WAIT", String(this.#wait), "WORKER", this.name],
             ...(lease === undefined ? [] : ["FOR", durationWord(lease, "lease")]),
@@ -97,7 +101,7 @@ class Worker extends EventEmitter {
         this.#commands = this.#client.connect({ held: true });
         this.#leases.on("up", () => {
             this.#down = false;
-            this.emit("ready");
+            this.#guard(() => this.emit("ready"));
         });
         this.#leases.on("down", (error, wasUp) => {
             const { where } = this.#leases;
@@ -140,14 +144,14 @@ class Worker extends EventEmitter {
     async pause(doNotWait = false) {
         this.#paused = true;
         await this.#unpark();
-        this.emit("paused");
+        this.#guard(() => this.emit("paused"));
         if (!doNotWait) await this.#untilIdle();
     }
 
     resume() {
         this.#paused = false;
         this.#wake?.();
-        this.emit("resumed");
+        this.#guard(() => this.emit("resumed"));
     }
 
     /** Takes no more jobs, gives back those that have not begun, waits for the handlers, and ends the connections.
@@ -219,7 +223,7 @@ class Worker extends EventEmitter {
     }
 
     #begin(map) {
-        const attempt = new Attempt(map, (words) => this.#commands.call(words), (percent) => this.#guard(() => this.emit("progress", attempt, percent)), performance.now()); // prettier-ignore
+        const attempt = new Attempt(map, this.#send, this.#tell, performance.now());
         this.#held.add(attempt);
         this.#worked = true;
         clearTimeout(this.#drained);
@@ -236,13 +240,14 @@ class Worker extends EventEmitter {
         let end;
         try {
             this.#guard(() => this.emit("active", attempt));
-            const run = traced(this.#client.telemetry, attempt, async () => this.#handler(attempt));
+            const api = this.#telemetry;
+            const run = api ? traced(api, attempt, async () => this.#handler(attempt)) : this.#handler(attempt);
             if (this.#timeout > 0)
                 timer = setTimeout(
                     () => attempt.stop(new TimeoutError(`timed out after ${this.#timeout} ms`)),
                     this.#timeout,
                 );
-            end = this.#done(attempt, await attempt.outcome(run));
+            end = this.#done(attempt, typeof run?.then === "function" ? await attempt.outcome(run) : run);
         } catch (error) {
             end = error === this.#gaveUp ? this.#release(attempt) : this.#failed(attempt, error);
         }
@@ -339,8 +344,7 @@ class Worker extends EventEmitter {
         this.#drainSoon();
         if (this.#held.size > 0) return;
         if (this.#running.size === 0) this.#heartbeat.stop();
-        for (const resolve of this.#idle) resolve();
-        this.#idle.clear();
+        this.#wakeIdle();
     }
 
     // ---- Telling the user ----
@@ -382,16 +386,25 @@ class Worker extends EventEmitter {
         // close() has not stored its promise yet, by which the loop knows.
         await null;
         await this.#unpark();
-        const timer = timeout === Infinity ? null : setTimeout(() => this.#giveUp(), timeout);
-        if (timeout === Infinity) await this.#untilIdle();
-        else await Promise.race([this.#untilIdle(), sleep(timeout + LEASE_GRACE_MS)]);
-        clearTimeout(timer);
+        const timers = [];
+        if (timeout !== Infinity) {
+            timers.push(setTimeout(() => this.#giveUp(), timeout));
+            // The server may be away. Then the leases of the jobs will end by themselves.
+            timers.push(setTimeout(() => this.#wakeIdle(), timeout + LEASE_GRACE_MS));
+        }
+        await this.#untilIdle();
+        timers.forEach(clearTimeout);
         this.#heartbeat.stop();
         this.#leases.close();
         this.#commands.close();
         await this.#loop;
         if (this.#owns) await this.#client.close();
         this.#guard(() => this.emit("closed"));
+    }
+
+    #wakeIdle() {
+        for (const resolve of this.#idle) resolve();
+        this.#idle.clear();
     }
 
     #giveUp() {

@@ -59,6 +59,9 @@ test("options become words, and an unknown one is told what it may be", () => {
         "01B",
     ]);
     assert.throws(() => optionWords("SCHEDULE", { delay: 5 }), /unknown option delay: say in: 5000/);
+    assert.throws(() => optionWords("RECUR", { cron: "0 30 9 * * 1" }), /cron: expected five fields, without seconds/);
+    assert.throws(() => optionWords("RECUR", { pattern: "30 9 * * 1" }), /unknown option pattern: say cron/);
+    assert.deepEqual(optionWords("RECUR", { cron: "30 9 * * 1" }), ["CRON", "30 9 * * 1"]);
     assert.throws(() => optionWords("SCHEDULE", { constructor: 5 }), /unknown option constructor/);
     assert.throws(() => optionWords("SCHEDULE", { notify: "yes" }), /notify: expected true or false/);
     assert.throws(() => optionWords("SCHEDULE", { priority: 1.5 }), /priority: expected a whole number/);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 "use strict";
 const assert = require("node:assert/strict");
+const { spawnSync } = require("node:child_process");
+const path = require("node:path");
 const { after, before, test } = require("node:test");
 const belfry = require("..");
 const { Server, sleep, until } = require("./server");
@@ -149,6 +151,36 @@ test("a worker that waits for work is closed at once", async () => {
     await worker.close();
     assert.ok(Date.now() - start < 1000, `took ${Date.now() - start} ms`);
     await work("idle", async () => {}, { autorun: false }).close();
+});
+
+test("a worker that is closed with a timeout lets its program end", () => {
+    const program = `const { Worker } = require(${JSON.stringify(path.join(__dirname, ".."))});
+        const worker = new Worker("ends", async () => {}, { port: ${server.port} });
+        worker.once("ready", () => worker.close({ timeout: "30s" }));`;
+    const start = Date.now();
+    const done = spawnSync(process.execPath, ["-e", program], { encoding: "utf8", timeout: 20000 });
+    assert.equal(done.status, 0, done.stderr);
+    assert.ok(Date.now() - start < 8000);
+});
+
+test("a worker that is closed while its server is away", async () => {
+    const away = await new Server().start();
+    const client = away.client();
+    const worker = new Worker("away", async () => sleep(50), { port: away.port });
+    worker.on("error", () => {});
+    await client.schedule("away", 1);
+    await until(() => worker.running === 1);
+    await away.kill();
+    await sleep(100);
+    let closed = false;
+    const end = worker.close().then(() => (closed = true));
+    await sleep(100);
+    assert.equal(closed, false); // the end of the job is not told yet
+    await away.start();
+    await end;
+    assert.equal((await client.queue("away").settings()).done, 1);
+    await client.close();
+    await away.stop();
 });
 
 test("pause and resume", async () => {
