@@ -391,7 +391,8 @@ void task_error(const struct task *t, struct buf *out)
     if (tail.len == 0)
         return;
     buf_text(out, ": ");
-    /* The server keeps 1024 bytes: the end of the text is worth more, from a whole character on. */
+    /* The server keeps so many bytes: the end of the text is worth more, from a whole character on.
+     */
     if (tail.len > TASK_TAIL - (out->len - head)) {
         size_t drop = tail.len - (TASK_TAIL - (out->len - head));
         tail = str_from(tail, drop);

@@ -11,8 +11,9 @@
 
 #include "base/buf.h"
 #include "base/id.h"
+#include "record/limits.h"
 
-#define TASK_TAIL       1024 /* bytes of standard error that are kept */
+#define TASK_TAIL       ERROR_MAX_BYTES /* bytes of standard error that are kept */
 #define TASK_TOKEN      24
 #define TASK_RESULT_MAX 65536
 #define TASK_GRACE_MS   5000 /* between SIGTERM and SIGKILL */

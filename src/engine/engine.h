@@ -43,8 +43,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
 
 /* ---- Time ---- */
 
-/* Takes the clocks and fires due jobs and leases, never early. Many due jobs are fired in slices, a
- * slice in each call. */
+/* Takes the clocks and fires due jobs and leases, never early; of many, a slice in each call. */
 void engine_advance(struct engine *e, int64_t wall_ms, int64_t mono_ms);
 
 /* When engine_advance is needed next, by wall clock and by monotonic clock; INT64_MAX: never. */
@@ -155,7 +154,7 @@ int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms
                 struct waiter **ret);
 void engine_wait_cancel(struct engine *e, struct waiter *w);
 
-/* Requests of a worker about its job. NOTFOUND, STALE; NOMEM. */
+/* Requests of a worker about its job. NOTFOUND, STALE; NOMEM. engine_log: also LIMIT. */
 int engine_complete(struct engine *e, struct job_id id, uint64_t token, struct str result,
                     int64_t again_ms /* -1: no */);
 int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str error,
@@ -163,6 +162,7 @@ int engine_fail(struct engine *e, struct job_id id, uint64_t token, struct str e
 int engine_extend(struct engine *e, struct job_id id, uint64_t token, const struct extend_spec *x,
                   struct extend_result *ret);
 int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t in_ms);
+int engine_log(struct engine *e, struct job_id id, uint64_t token, struct str text);
 
 /* An enum cancel_outcome; STATE (the job has ended), NOMEM. */
 int engine_cancel(struct engine *e, struct job_id id);

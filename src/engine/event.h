@@ -55,7 +55,7 @@ struct job_event {
     struct str tenant;
     struct str queue; /* without the tenant */
     struct str worker;
-    struct str error;
+    struct str error; /* its first ERROR_HEAD_BYTES */
     struct str trace; /* the job's metadata `traceparent`; empty: none */
 };
 

@@ -14,6 +14,7 @@
     X(OFFERED_EARLY, "a job is given out before its own record is durable")     \
     X(LOST_RETRY, "the record of a retry is not written")                       \
     X(LOST_END, "the record of a job's end is not written")                     \
+    X(LOG_LOST, "a start forgets the lines of jobs' logs")                      \
     X(LOST_RELEASE, "the record of a release is not written")                   \
     X(WRONG_ATTEMPT, "a released job keeps its attempt counted")                \
     X(UNCOUNTED_STALL, "a stall gives its attempt back")                        \

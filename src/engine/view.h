@@ -67,7 +67,7 @@ struct job_view {
     struct str push;     /* its own URL; empty: none */
     struct str error;    /* of the last attempt that failed */
     struct str history;  /* its attempts: attempts_reader reads them */
-    uint32_t left_out;   /* attempts that its history leaves out */
+    struct str log;      /* lines of its workers: joblog_reader reads them */
     uint64_t kept_bytes; /* the part of the job in its tenant's kept_bytes */
 };
 

@@ -18,6 +18,7 @@ const struct http_route http_routes[] = {
     { HTTP_POST, "/v1/jobs/{id}/complete", "COMPLETE", "completeJob", .status = 204 },
     { HTTP_POST, "/v1/jobs/{id}/fail", "FAIL", "failJob", .status = 200, .shape = "Failed" },
     { HTTP_POST, "/v1/jobs/{id}/extend", "EXTEND", "extendLease", .status = 200, .shape = "Extended" },
+    { HTTP_POST, "/v1/jobs/{id}/log", "LOG", "logJob", .status = 204 },
     { HTTP_POST, "/v1/jobs/{id}/release", "RELEASE", "releaseJob", .status = 204 },
     { HTTP_POST, "/v1/jobs/batch", "BATCH", "scheduleJobs", .status = 201, .result = "results", .item = "Scheduled" },
     { HTTP_GET, "/v1/jobs", "LIST", "listJobs", .status = 200, .shape = "Page" },

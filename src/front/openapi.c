@@ -254,6 +254,8 @@ static void put_property(struct buf *o, const struct shape_field *f)
         doc_put(o, "}");
     } else if (f->type == SHAPE_DICT) {
         doc_put(o, MAPPING "{" STRING "}");
+    } else if (f->type == SHAPE_MAPS && f->maybe) {
+        doc_put(o, "'type':['array','null'],'items':{" REF("%s") "}", f->shape);
     } else if (f->type == SHAPE_MAPS) {
         doc_put(o, LIST_OF(REF("%s")), f->shape);
     } else if (f->values && f->maybe) {
@@ -491,6 +493,7 @@ static const char *tag_of(const struct http_route *r)
         { "/v1/jobs/{id}/complete", "workers" },
         { "/v1/jobs/{id}/fail", "workers" },
         { "/v1/jobs/{id}/extend", "workers" },
+        { "/v1/jobs/{id}/log", "workers" },
         { "/v1/jobs/{id}/release", "workers" },
         { "/v1/leases", "workers" },
         { "/v1/workers", "workers" },

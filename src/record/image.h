@@ -35,7 +35,8 @@
 /* Bodies of older versions end before these. */
 #define TRAIL_LATER_FIELDS(F)                                                     \
     F(MOMENT, deferred_ms, "quiet hours have it wait until then; 0: they do not") \
-    F(COUNT, deferrals, "how many times quiet hours put it off")
+    F(COUNT, deferrals, "how many times quiet hours put it off")                  \
+    F(LATER_BYTES, log, "lines of its workers: see joblog.h")
 
 /* The life of a job since its first lease. */
 struct trail_image {

@@ -9,7 +9,12 @@
 #define QUEUE_MAX_BYTES   (2 * NAME_MAX_BYTES + 1) /* tenant@queue */
 #define KEY_MAX_BYTES     512                      /* of an ordering key, too */
 #define BACKOFF_MAX_BYTES 200
-#define ERROR_MAX_BYTES   1024  /* of an error text or note; longer ones are cut */
+#define ERROR_MAX_BYTES   16384 /* of the error of a job; longer ones are cut */
+#define ERROR_HEAD_BYTES  1024  /* of an error where many are shown or searched */
+#define LINE_MAX_BYTES    1024  /* of a line of a job's log; longer ones are cut */
+#define LINES_MAX         100   /* lines that the log of a job keeps */
+#define LOG_MAX_BYTES     16384 /* of these lines */
+#define NOTE_MAX_BYTES    1024  /* of a note; longer ones are cut */
 #define RESULT_MAX_BYTES  65536 /* of a result; larger is an error */
 #define TAGS_MAX          16
 #define METAS_MAX         32

@@ -60,9 +60,10 @@ uint64_t image_bytes(const struct job_image *image)
     const struct trail_image *t = &image->trail;
     uint64_t bytes = JOB_KEPT_BYTES + image->queue.len + image->opts.len + image->payload.len;
 
-    return !image->has_trail ? bytes
-                             : bytes + TRAIL_KEPT_BYTES + t->worker.len + t->note.len +
-                                   t->result.len + t->error.len + t->history.len + t->pending.len;
+    return !image->has_trail
+               ? bytes
+               : bytes + TRAIL_KEPT_BYTES + t->worker.len + t->note.len + t->result.len +
+                     t->error.len + t->history.len + t->pending.len + t->log.len;
 }
 
 void record_put_job(struct buf *out, const struct job_image *r)

@@ -50,10 +50,10 @@
     X(TOLD, 19, told, told, struct told_record, "those who listen have been told of a job's end") \
     X(LISTEN, 20, listen, listen, struct listen_record, "one more listens")                       \
     X(RELEASED, 21, released, released, struct released_record, "a job waits for one less")       \
-    X(REVISED, 22, revised, revised, struct revised_record,                                       \
-      "a recurrence went on: the end of its payload is another")                                  \
+    X(REVISED, 22, revised, revised, struct revised_record, "a recurrence went on")               \
     X(TOKEN, 24, token, token, struct token_record, "a token, or that it is no more")             \
-    X(SECRET, 25, secret, secret, struct secret_record, "by which names in runs are made")
+    X(SECRET, 25, secret, secret, struct secret_record, "by which names in runs are made")        \
+    X(LOGGED, 26, logged, logged, struct logged_record, "a worker added a line to its job's log")
 
 enum record_type {
 #define RECORD_ENUM(NAME, number, codec, kind, type, what) RECORD_##NAME = (number),
@@ -154,6 +154,13 @@ FIELD_STRUCT(released_record, RELEASED_FIELDS);
     F(BYTES, rest, "the bytes behind them, in place of the old ones")
 FIELD_STRUCT(revised_record, REVISED_FIELDS);
 
+#define LOGGED_FIELDS(F)              \
+    F(NUMBER, seq, "of the job")      \
+    F(MOMENT, at_ms, "when it came")  \
+    F(COUNT, attempt, "of the lease") \
+    F(BYTES, text, "the line")
+FIELD_STRUCT(logged_record, LOGGED_FIELDS);
+
 /* Records whose body is its rows: name, codec, rows, and a condition on the decoded `ret`. */
 #define ROW_RECORDS(X)                                                                  \
     X(BEGIN, begin, BEGIN_FIELDS, true)                                                 \
@@ -166,7 +173,8 @@ FIELD_STRUCT(revised_record, REVISED_FIELDS);
     X(TOLD, told, TOLD_FIELDS, true)                                                    \
     X(LISTEN, listen, LISTEN_FIELDS, true)                                              \
     X(RELEASED, released, RELEASED_FIELDS, true)                                        \
-    X(REVISED, revised, REVISED_FIELDS, true)
+    X(REVISED, revised, REVISED_FIELDS, true)                                           \
+    X(LOGGED, logged, LOGGED_FIELDS, true)
 
 #define TOKEN_FIELDS(F)            \
     F(BYTES, name, "of the token") \

@@ -10,6 +10,7 @@
 struct await {
     struct job_id id; /* seq 0: the request waits for no job */
     int64_t until_ms; /* on the engine's monotonic clock; then its state so far is shown */
+    bool log;         /* the log of the job is shown, too */
     bool made;        /* an error must not hide the job, which the request has made or waited for */
 };
 

@@ -15,6 +15,7 @@ enum { HELD_ID, HELD_TOKEN, HELD_OPTIONS };
 enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
 enum { FAIL_ERROR = HELD_OPTIONS, FAIL_RETRY, FAIL_FINAL };
 enum { RELEASE_IN = HELD_OPTIONS };
+enum { LOG_TEXT = HELD_OPTIONS };
 enum { JOB_ID, JOB_KEY, JOB_QUEUE, JOB_ORDER };
 
 verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release, run_cancel,
@@ -23,11 +24,11 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_explain, run_batch, run_recur, run_recurrence, run_recurrences, run_recurpause,
     run_recurrun, run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit,
     run_tokencreate, run_tokens, run_tokenrevoke, run_workers, run_edit, run_clone,
-    run_overview;
+    run_overview, run_log;
 
 /* Fields of replies. Each table stands beside its handler; see shapes.c. */
 extern const struct shape_field scheduled_fields[], summary_fields[], job_fields[],
-    attempt_fields[], page_fields[], lease_fields[], fail_fields[], extend_fields[],
+    attempt_fields[], line_fields[], page_fields[], lease_fields[], fail_fields[], extend_fields[],
     explanation_fields[], cause_fields[], queue_fields[], tenant_fields[], stats_fields[],
     tenant_stats_fields[], step_fields[], occurrence_fields[], recurrence_fields[],
     recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[], bulk_fields[],
@@ -62,8 +63,9 @@ struct worker *verb_sees_holder(struct verb_call *c, struct job_id id, uint64_t 
 
 /* ---- Waiting for the end of a job: look.c ---- */
 
-/* Has the call wait for the end of the job, as long as the argument says. See verb_await. */
-void await_begin(struct verb_call *c, struct job_id id, const struct arg_value *wait);
+/* Has the call wait for the end of the job, as long as the argument says, and then show it, with
+ * its log if that is asked for. See verb_await. */
+void await_begin(struct verb_call *c, struct job_id id, const struct arg_value *wait, bool log);
 
 /* ---- Replies ---- */
 

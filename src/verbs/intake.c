@@ -164,7 +164,7 @@ void run_schedule(struct verb_call *c)
     if (!schedule_of(c, &item) || verb_failed(c, engine_schedule(c->engine, &item.spec, &result)))
         return;
     if (wait->set)
-        await_begin(c, result.id, wait);
+        await_begin(c, result.id, wait, false);
     else
         reply_scheduled(c->reply, item.map, &result);
 }

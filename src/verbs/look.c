@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "engine/await.h"
 #include "record/attempts.h"
+#include "record/joblog.h"
 #include "verbs/handlers.h"
 #include "verbs/page.h"
 
@@ -14,6 +15,11 @@ const struct shape_field attempt_fields[] = {
     SHOW_INT("attempt", number), SHOW_MOMENT("start_ms", start_ms), SHOW_MOMENT("end_ms", end_ms),
     SHOW_DURATION("late_ms", late_ms), SHOW_WORD("outcome", outcome, attempt_outcome_name, WORDS_3RD(ATTEMPT_OUTCOMES)),
     SHOW_BYTES("worker", worker, OR_NULL), SHOW_BYTES("error", error, OR_NULL), { 0 },
+};
+#undef OF
+#define OF struct job_line
+const struct shape_field line_fields[] = {
+    SHOW_MOMENT("at_ms", at_ms), SHOW_INT("attempt", attempt), SHOW_BYTES("text", text), { 0 },
 };
 #undef OF
 /* clang-format on */
@@ -53,9 +59,46 @@ static void put_history(struct reply *r, const void *view)
         shape_put(r, attempt_fields, &a);
 }
 
+static void put_left_out(struct reply *r, const void *view)
+{
+    reply_integer(r, attempts_left_out(((const struct job_view *)view)->history));
+}
+
+/* A job as GET shows it. */
+struct whole {
+    struct job_view *job;
+    bool log; /* its log was asked for */
+};
+
+static void put_log_lines(struct reply *r, const void *view)
+{
+    reply_integer(r, joblog_count(((const struct whole *)view)->job->log));
+}
+
+static void put_log_left_out(struct reply *r, const void *view)
+{
+    reply_integer(r, joblog_left_out(((const struct whole *)view)->job->log));
+}
+
+static void put_log(struct reply *r, const void *view)
+{
+    const struct whole *w = view;
+    struct wire_reader lines = joblog_reader(w->job->log);
+    struct job_line line;
+
+    if (!w->log) {
+        reply_null(r);
+        return;
+    }
+    reply_array(r, joblog_count(w->job->log));
+    while (joblog_next(&lines, &line))
+        shape_put(r, line_fields, &line);
+}
+
 /* A job as LIST shows it. */
 struct summary {
     const struct job_view *job;
+    struct str error;   /* the head of its error */
     struct str preview; /* of its payload; empty: none */
 };
 
@@ -74,7 +117,6 @@ struct summary {
     SHOW_SIZE("payload_bytes", payload.len),             \
     SHOW_MOMENT("deferred_until_ms", deferred_ms, OR_NULL), \
     SHOW_INT("deferrals", deferrals),                   \
-    SHOW_BYTES("error", error, OR_NULL),                \
     SHOW_BYTES("order", order, OR_NULL)
 
 #define OF struct job_view
@@ -86,8 +128,8 @@ const struct shape_field label_fields[] = {
     SHOW_OWN("tags", SHAPE_LIST, put_tags), SHOW_OWN("meta", SHAPE_DICT, put_meta), { 0 },
 };
 
-const struct shape_field job_fields[] = {
-    SUMMARY, SHOW_BYTES("payload", payload), SHOW_MOMENT("created_ms", created_ms),
+static const struct shape_field view_fields[] = {
+    SUMMARY, SHOW_BYTES("error", error, OR_NULL), SHOW_BYTES("payload", payload), SHOW_MOMENT("created_ms", created_ms),
     SHOW_INT("stalls", stalls), SHOW_ALL(label_fields), SHOW_OWN("after", SHAPE_LIST, put_after),
     SHOW_TEXT("recurrence", recurrence, OR_NULL), SHOW_MOMENT("nominal_ms", nominal_ms, OR_NULL),
     SHOW_MOMENT("expires_ms", expires_ms, OR_NULL), SHOW_BOOL("notify", notify),
@@ -98,12 +140,19 @@ const struct shape_field job_fields[] = {
     SHOW_MOMENT("ended_ms", ended_ms, OR_NULL), SHOW_MOMENT("keep_ms", keep_ms, OR_NULL),
     SHOW_BYTES("result", result, OR_NULL), SHOW_TEXT("push", push, OR_NULL),
     SHOW_TOKEN("token", token, OR_NULL), SHOW_MAPS("history", "Attempt", put_history),
-    SHOW_INT("attempts_left_out", left_out), { 0 },
+    SHOW_OWN("attempts_left_out", SHAPE_INT, put_left_out), { 0 },
+};
+#undef OF
+#define OF struct whole
+const struct shape_field job_fields[] = {
+    SHOW_PART(job, struct job_view, view_fields), SHOW_OWN("log_lines", SHAPE_INT, put_log_lines),
+    SHOW_OWN("log_left_out", SHAPE_INT, put_log_left_out),
+    SHOW_OWN("log", SHAPE_MAPS, put_log, .shape = "LogLine", OR_NULL), { 0 },
 };
 #undef OF
 #define OF struct summary
 const struct shape_field summary_fields[] = {
-    SHOW_PART(job, struct job_view, summary_head), SHOW_BYTES("preview", preview, OR_NULL), { 0 },
+    SHOW_PART(job, struct job_view, summary_head), SHOW_BYTES("error", error, OR_NULL), SHOW_BYTES("preview", preview, OR_NULL), { 0 },
 };
 /* clang-format on */
 
@@ -123,10 +172,10 @@ static void view_prune(struct job_view *v)
         v->nominal_ms = -1;
 }
 
-static void show_job(struct verb_call *c, struct job_view *v)
+static void show_job(struct verb_call *c, struct job_view *v, bool log)
 {
     view_prune(v);
-    shape_put(c->reply, job_fields, v);
+    shape_put(c->reply, job_fields, &(struct whole){ v, log });
 }
 
 /* Whether the call is parked until the job ends. */
@@ -151,17 +200,17 @@ void verb_await(struct verb_call *c)
     if (verb_missing(c, err))
         return;
     c->awaited = state_is_ended(v.state) ? REPLY_AWAITED : REPLY_SO_FAR;
-    show_job(c, &v);
+    show_job(c, &v, c->await.log);
 }
 
-void await_begin(struct verb_call *c, struct job_id id, const struct arg_value *wait)
+void await_begin(struct verb_call *c, struct job_id id, const struct arg_value *wait, bool log)
 {
     const struct identity *who = c->who;
     int64_t wait_ms = wait->number;
 
     if (who && who->expires_ms && who->expires_ms - engine_now(c->engine) < wait_ms)
         wait_ms = who->expires_ms - engine_now(c->engine);
-    c->await = (struct await){ id, engine_now_mono(c->engine) + wait_ms,
+    c->await = (struct await){ id, engine_now_mono(c->engine) + wait_ms, .log = log,
                                .made = c->verb->flags & VERB_ADDS };
     verb_await(c);
 }
@@ -169,18 +218,19 @@ void await_begin(struct verb_call *c, struct job_id id, const struct arg_value *
 void run_get(struct verb_call *c)
 {
     const struct arg_value *wait = arg_of(c, "wait");
+    bool log = arg_number(arg_of(c, "log"), 0) == 1;
     struct job_view v;
     struct job_id id;
     int err = job_named(c, &id);
 
     if (!err && wait->set) {
-        await_begin(c, id, wait);
+        await_begin(c, id, wait, log);
         return;
     }
     if (!err)
         err = engine_get(c->engine, id, &v);
     if (!verb_missing(c, err))
-        show_job(c, &v);
+        show_job(c, &v, log);
 }
 
 /* A page of LIST. */
@@ -189,14 +239,14 @@ struct list_page {
     size_t preview; /* bytes of each payload that are shown */
 };
 
-/* The beginning of a payload. It ends before a character that would be cut, so that a text stays
- * one. */
-static struct str preview_of(struct str payload, size_t most)
+/* The beginning of a text. It ends before a character that would be cut, so that a text stays one.
+ */
+static struct str head_of(struct str text, size_t most)
 {
-    struct str head = { payload.ptr, payload.len < most ? payload.len : most };
+    struct str head = { text.ptr, text.len < most ? text.len : most };
     size_t span = utf8_span(head);
 
-    if (head.len < payload.len && head.len - span < UTF8_MAX)
+    if (head.len < text.len && head.len - span < UTF8_MAX)
         head.len = span;
     return head;
 }
@@ -204,7 +254,8 @@ static struct str preview_of(struct str payload, size_t most)
 static int list_add(void *arg, const struct job_view *v)
 {
     struct list_page *l = arg;
-    struct summary shown = { v, preview_of(v->payload, l->preview) };
+    struct summary shown = { v, head_of(v->error, ERROR_HEAD_BYTES),
+                             head_of(v->payload, l->preview) };
 
     return page_add(&l->page, &shown);
 }

@@ -6,6 +6,7 @@ const struct shape shapes[] = {
     { "Summary", summary_fields },
     { "Job", job_fields },
     { "Attempt", attempt_fields },
+    { "LogLine", line_fields },
     { "Page", page_fields },
     { "Lease", lease_fields },
     { "Failed", fail_fields },

@@ -140,7 +140,7 @@ const struct verb verb_table[] = {
       "one that failed) and attempts (how many the job has; 0 means any number)",
       "FAIL 01… 1099511627777 ERROR \"timeout\"", run_fail, {
         ID, TOKEN,
-        { "error", ARG_BYTES, .max = 0, .help = "what went wrong; kept up to 1024 bytes" },
+        { "error", ARG_BYTES, .max = 0, .help = "what went wrong, such as a stack trace; kept up to 16384 bytes. GET shows it whole as `error`; LIST, events and LIST ERROR have its first 1024 bytes, and the history of attempts has 256" },
         { "retry", ARG_DURATION, DURATION, .help = "pause before the next attempt, instead of the back-off" },
         { "final", ARG_WORD, .words = "no|yes", .help = "`yes`: the job is not retried" }, HOLDER } },
     { "EXTEND", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Lengthens a lease, counted from now: the heartbeat of a worker.",
@@ -151,6 +151,13 @@ const struct verb verb_table[] = {
           .help = "new length of the lease, from now; if not given, that of the last EXTEND, or else of the LEASE" },
         { "progress", ARG_INT, .min = 0, .max = 100, INTO(struct extend_spec, progress), .help = "percent, shown by GET" },
         { "note", ARG_BYTES, .max = 0, INTO(struct extend_spec, note), .help = "shown by GET; kept up to 1024 bytes" }, HOLDER } },
+    { "LOG", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Adds a line to the log of a leased job, which GET LOG yes shows.",
+      "OK. STALE as for EXTEND. LIMIT if the tenant's leased jobs have their share of memory, or if its bytes are at their limit",
+      "LOG 01… 1099511627777 \"300 of 1200 rows\"", run_log, {
+        ID, TOKEN,
+        { "text", ARG_BYTES, POS, .max = 0,
+          .help = "the line, kept up to 1024 bytes; a job keeps its last 100 lines, as far as they fit into 16 KiB, until it is forgotten" },
+        HOLDER } },
     { "RELEASE", VERB_HOLDS | VERB_WORKER | VERB_QUICK, "Gives a leased job back without costing an attempt.", "OK",
       "RELEASE 01… 1099511627777 IN 30s", run_release, {
         ID, TOKEN,
@@ -234,7 +241,9 @@ const struct verb verb_table[] = {
         ID_OR_KEY, TENANT,
         AWAIT("wait until the job has ended, but no longer than this. The answer is the job: with its result if it has ended, else "
               "with its state so far. A job that is awaited is kept for 10s after its end, whatever its RETAIN; if it is "
-              "forgotten before the answer, that is null") } },
+              "forgotten before the answer, that is null"),
+        { "log", ARG_WORD, .words = "no|yes",
+          .help = "`yes`: show the lines that workers added with LOG, which are null otherwise; `log_lines` counts them" } } },
     { "LIST", VERB_READS | VERB_PRODUCER,
       "Lists jobs, page by page. A call does a bounded amount of work, and a page ends at 2 MiB. So a page may be short or empty although "
       "there are more. A job that moves between memory and disk meanwhile may be in several pages; a client that "
@@ -254,8 +263,8 @@ const struct verb verb_table[] = {
         { "order", ARG_KEY, INTO(struct list_filter, order), .help = "only jobs with this ordering key" },
         { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, INTO(struct list_filter, worker),
           .help = "only jobs that this worker has, or had in one of the attempts that GET shows" },
-        { "error", ARG_BYTES, .max = ERROR_MAX_BYTES, INTO(struct list_filter, error),
-          .help = "only jobs whose last error has this text in it, such as `timeout`" },
+        { "error", ARG_BYTES, .max = ERROR_HEAD_BYTES, INTO(struct list_filter, error),
+          .help = "only jobs whose last error has this text in its first 1024 bytes, such as `timeout`" },
         { "ended_from", ARG_MOMENT, INTO(struct list_filter, ended_from_ms), .help = "only jobs that ended at or after this" },
         { "ended_to", ARG_MOMENT, INTO(struct list_filter, ended_to_ms), .help = "only jobs that ended before this" },
         { "preview", ARG_INT, .max = 1000, .help = "show so many bytes of each payload as `preview`, a few less where a "

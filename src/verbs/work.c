@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs of workers: LEASE, COMPLETE, FAIL, EXTEND, RELEASE. */
+/* The verbs of workers: LEASE, COMPLETE, FAIL, EXTEND, LOG, RELEASE. */
 #include "verbs/handlers.h"
 
 #include "engine/push.h"
@@ -217,6 +217,14 @@ void run_extend(struct verb_call *c)
     err = engine_extend(c->engine, c->args[HELD_ID].id, c->args[HELD_TOKEN].token, &spec, &result);
     if (!verb_failed(c, err))
         shape_put(c->reply, extend_fields, &result);
+}
+
+void run_log(struct verb_call *c)
+{
+    const struct arg_value *a = c->args;
+
+    verb_sees_holder(c, a[HELD_ID].id, a[HELD_TOKEN].token);
+    verb_ok(c, engine_log(c->engine, a[HELD_ID].id, a[HELD_TOKEN].token, a[LOG_TEXT].str));
 }
 
 void run_release(struct verb_call *c)

@@ -49,6 +49,8 @@ CASES = [
     ("explain", ["EXPLAIN", "{id}"], ("GET", "/v1/jobs/{id}/explain", None), None),
     ("extend", ["EXTEND", "{id}", "{token}", "FOR", "1m", "PROGRESS", 5, "NOTE", "n"],
      ("POST", "/v1/jobs/{id}/extend", {"token": "{token}", "for": "1m", "progress": 5, "note": "n"}), None),
+    ("log", ["LOG", "{id}", "{token}", "a line"], ("POST", "/v1/jobs/{id}/log", {"token": "{token}", "text": "a line"}), "OK"),
+    ("get with its log", ["GET", "{id}", "LOG", "yes"], ("GET", "/v1/jobs/{id}?log=yes", None), None),
     ("fail", ["FAIL", "{id}", "{token}", "ERROR", "e", "RETRY", "1h"],
      ("POST", "/v1/jobs/{id}/fail", {"token": "{token}", "error": "e", "retry": "1h"}), None),
     ("fail final", ["FAIL", "{id}", "{token}", "FINAL", "yes"],

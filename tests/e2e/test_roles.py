@@ -18,7 +18,7 @@ P, W, R = "producer", "worker", "read-only"
 
 # Who may call it besides an admin. "*": only for a token of all tenants.
 EXPECT = {
-    "SCHEDULE": {P}, "BATCH": {P}, "LEASE": {W}, "COMPLETE": {W}, "FAIL": {W}, "EXTEND": {W}, "RELEASE": {W},
+    "SCHEDULE": {P}, "BATCH": {P}, "LEASE": {W}, "COMPLETE": {W}, "FAIL": {W}, "EXTEND": {W}, "LOG": {W}, "RELEASE": {W},
     "CANCEL": {P}, "DELETE": {P}, "RESCHEDULE": {P}, "EDIT": {P}, "CLONE": {P}, "GET": {P, W, R}, "LIST": {P, R}, "EXPLAIN": {P, R}, "FORECAST": {R},
     "PREVIEW": {P, R}, "RECUR": {P}, "RECURRENCE": {P, R}, "RECURRENCES": {P, R}, "RECURPAUSE": {P},
     "RECURRESUME": {P}, "RECURRUN": {P}, "RECURDELETE": {P}, "STATS": {R}, "METRICS": {R}, "QUEUES": {R}, "WORKERS": {R}, "OVERVIEW": {R},
@@ -31,7 +31,7 @@ ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # of no job
 # A call of each that could go well or not, but gets past every check of the words.
 CALLS = {
     "SCHEDULE": ["q", "x", "IN", "1h"], "BATCH": ["all", "4", "q", "x", "IN", "1h"], "LEASE": ["q"],
-    "COMPLETE": [ID, "1"], "FAIL": [ID, "1"], "EXTEND": [ID, "1"], "RELEASE": [ID, "1"], "CANCEL": [ID], "DELETE": [ID],
+    "COMPLETE": [ID, "1"], "FAIL": [ID, "1"], "EXTEND": [ID, "1"], "LOG": [ID, "1", "x"], "RELEASE": [ID, "1"], "CANCEL": [ID], "DELETE": [ID],
     "RESCHEDULE": [ID], "EDIT": [ID, "PRIORITY", "1"], "CLONE": [ID], "GET": [ID], "LIST": [], "EXPLAIN": [ID], "FORECAST": [], "PREVIEW": ["EVERY", "1h"],
     "RECUR": ["r", "q", "x", "EVERY", "1h"], "RECURRENCE": ["r"], "RECURRENCES": [], "RECURPAUSE": ["r"],
     "RECURRESUME": ["r"], "RECURRUN": ["r"], "RECURDELETE": ["r"], "STATS": [], "METRICS": [], "QUEUES": [], "WORKERS": [], "OVERVIEW": [],
@@ -177,6 +177,8 @@ def body_of(api, op):
     body = {field: values[field] for field in schema.get("required", [])}
     if "payload_base64" in schema["properties"]:
         body["payload"] = "x"
+    if op.get("x-verb") == "LOG":
+        body["text"] = "x"
     if op.get("x-verb") in ("RECUR", "PREVIEW"):
         body["every"] = "1h"
     if op.get("x-verb") == "BULK":

@@ -71,8 +71,20 @@ def test_fail_final_is_dead_at_once(b, q):
 
 def test_a_long_error_is_cut(b, q):
     job = run_once(b, q)
-    b.call("FAIL", job["id"], job["token"], "ERROR", "e" * 5000)
-    assert b.call("GET", job["id"])["error"] == "e" * 1024
+    b.call("FAIL", job["id"], job["token"], "ERROR", "é" * 9000, "FINAL", "yes")
+    shown = b.call("GET", job["id"])
+    assert shown["error"].encode() == "é".encode() * 8192
+    assert shown["history"][0]["error"].encode() == "é".encode() * 128
+    # Where many are shown and searched it is the beginning.
+    summary, = b.call("LIST", "QUEUE", q, "ERROR", "éé")["jobs"]
+    assert summary["error"].encode() == "é".encode() * 512
+
+
+def test_only_the_beginning_of_an_error_is_searched(b, q):
+    job = run_once(b, q)
+    b.call("FAIL", job["id"], job["token"], "ERROR", "x" * 1020 + "needle", "FINAL", "yes")
+    assert b.call("GET", job["id"])["error"].endswith("needle")
+    assert b.call("LIST", "QUEUE", q, "ERROR", "need")["jobs"] and not b.call("LIST", "QUEUE", q, "ERROR", "needle")["jobs"]
 
 
 def test_extend_lengthens_the_lease(b, q):

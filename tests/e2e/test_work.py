@@ -68,7 +68,7 @@ def test_work_reports_a_failure_with_the_end_of_standard_error(cli, work, q):
     job = get(cli, id)
     assert job["state"] == "dead"
     assert job["error"].startswith("exit status 3: ") and job["error"].endswith("the end")
-    assert len(job["error"]) <= 1024
+    assert 4000 < len(job["error"]) <= 16384
 
 
 def test_work_reports_a_signal(cli, work, q):

@@ -8,6 +8,7 @@
 /* More than a leased job takes besides its texts, and an attempt in its history. */
 #define LEASED_BYTES  500
 #define ATTEMPT_BYTES 320
+#define ERROR_BYTES   1600 /* the longest error that workers tell */
 
 #define EVERY_TENANT ((1u << MODEL_TENANTS) - 1)
 
@@ -170,7 +171,7 @@ static uint64_t leased_bytes(const struct model_job *job)
 
     return LEASED_BYTES + 2 * text_make(TEXT_PAYLOAD, job->payload, text).len +
            2 * label_bytes(job->labels) + text_make(TEXT_PAYLOAD, job->next_payload, text).len +
-           ERROR_MAX_BYTES + job->history_count * ATTEMPT_BYTES;
+           ERROR_BYTES + model_log_bytes(&job->log) + job->history_count * ATTEMPT_BYTES;
 }
 
 /* A tenant that has max_leased bytes is given no further job. So before the last of these jobs it

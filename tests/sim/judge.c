@@ -104,7 +104,7 @@ static bool same_history(const struct model_job *job, const struct job_view *v,
     struct attempt b;
 
     SAME("number of attempts remembered", attempts_count(v->history), job->history_count);
-    SAME("number of attempts left out", v->left_out, job->history_left_out);
+    SAME("number of attempts left out", attempts_left_out(v->history), job->history_left_out);
     for (size_t i = 0; i < job->history_count; i++) {
         const struct model_attempt *a = &job->history[i];
 
@@ -148,6 +148,7 @@ bool judge_job(const struct model *m, const struct model_job *job, const struct 
             SAME("moment to be forgotten", v->keep_ms,
                  job->held && job->hold_ms > job->keep_ms ? job->hold_ms : job->keep_ms);
     }
+    SAME("log", model_log_is(&job->log, v->log), true);
     SAME("result", text_is(v->result, TEXT_RESULT, job->result), true);
     SAME("error", error_is(v->error, job->error, false), true);
     return true;

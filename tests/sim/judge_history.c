@@ -45,6 +45,7 @@ uint64_t judge_most_bytes(const struct model_job *job)
                  text_size(TEXT_NOTE, job->note) + labels_size(job->labels) +
                  LISTENER_BYTES * (job->listeners + MODEL_AFTERS);
 
+    n += model_log_bytes(&job->log);
     if (job->replacing)
         n += text_size(TEXT_PAYLOAD, job->next_payload);
 

@@ -12,6 +12,7 @@
 
 #include "engine/types.h"
 #include "engine/recurrence.h"
+#include "sim/model_log.h"
 #include "sim/backoffs.h"
 #include "sim/tenants.h"
 
@@ -109,6 +110,7 @@ struct model_job {
     uint32_t result;
     uint32_t error;
     struct model_attempt history[MODEL_ATTEMPTS];
+    struct model_log log;
     size_t history_count;
     size_t history_first;      /* attempts before those that were left out, if any were */
     uint32_t history_left_out; /* attempts that are no longer in `history` */
@@ -483,6 +485,7 @@ int model_complete(struct model *m, struct job_id id, uint64_t token, uint32_t r
                    int64_t again_ms);
 int model_fail(struct model *m, struct job_id id, uint64_t token, uint32_t error, int64_t retry_ms,
                bool final, enum job_state *ret_state);
+int model_line(struct model *m, struct job_id id, uint64_t token, uint32_t text);
 int model_extend(struct model *m, struct job_id id, uint64_t token, int64_t for_ms,
                  int64_t progress, bool has_note, uint32_t note);
 int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_ms);

@@ -361,6 +361,17 @@ int model_extend(struct model *m, struct job_id id, uint64_t token, int64_t for_
     return 0;
 }
 
+int model_line(struct model *m, struct job_id id, uint64_t token, uint32_t text)
+{
+    struct model_job *job;
+    int err = leased(m, id, token, &job);
+    if (err)
+        return err;
+    model_log_add(&job->log, (struct model_line){ m->now_ms, job->attempt, text });
+    model_changed(m, job);
+    return 0;
+}
+
 int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_ms)
 {
     struct model_job *job;

@@ -22,6 +22,7 @@ static const struct {
     { "complete", 70, MIXED, step_complete },
     { "fail", 45, MIXED, step_fail },
     { "extend", 25, MIXED, step_extend },
+    { "line", 15, MIXED, step_line },
     { "release", 25, MIXED, step_release },
     { "storm", 4, MIXED, step_storm },
     { "hog", 4, MIXED, step_hog },

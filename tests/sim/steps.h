@@ -90,6 +90,7 @@ void step_unwait(struct world *w);
 void step_complete(struct world *w);
 void step_fail(struct world *w);
 void step_extend(struct world *w);
+void step_line(struct world *w);
 void step_release(struct world *w);
 void step_storm(struct world *w);
 void step_hog(struct world *w);

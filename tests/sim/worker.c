@@ -330,6 +330,51 @@ void step_extend(struct world *w)
     request_send(w, &r);
 }
 
+/* A line is refused where the tenant has no more room for it. */
+static bool line_is_refused(struct world *w, const struct request *r, size_t bytes)
+{
+    const struct model_job *job = model_find(&w->model, r->id);
+    unsigned t = job ? tenants_of(job->queue) : 0;
+    int64_t most = job ? w->model.tenants[t].max_bytes : 0;
+    bool leased = strstr(engine_detail(w->engine), "leased") != NULL;
+
+    CHECK(job && job->state == JOB_LEASED && job->token == r->token, "LOG: LIMIT before STALE");
+    return leased || (most > 0 && bytes_kept(w, t) + bytes > (uint64_t)most);
+}
+
+static bool line(struct world *w, const struct request *r)
+{
+    char text[TEXT_MAX];
+    struct str said = text_make(TEXT_NOTE, r->text, text);
+
+    request_enter(w, r);
+    int err = engine_log(w->engine, r->id, r->token, said);
+    trace_note("LOG job %" PRIu64 " token %" PRIx64 " %u: %s", r->id.seq, r->token, r->text,
+               err ? error_name(err) : "ok");
+    request_leave(w, r, err);
+    if (err == BELFRY_COLD)
+        return false;
+    world_adopt_job(w, r->id);
+    if (err == BELFRY_LIMIT)
+        CHECK(line_is_refused(w, r, said.len), "LOG answers LIMIT, and there is room");
+    else
+        check_error(w, "LOG", r, err, model_line(&w->model, r->id, r->token, r->text));
+    world_answer(w, "LOG");
+    return true;
+}
+
+/* Now and then a worker says more than a log keeps. */
+void step_line(struct world *w)
+{
+    struct request r = random_request(w, line);
+    int n = rng_chance(&w->rng, 4) ? 110 : 1;
+
+    for (int i = 0; i < n; i++) {
+        r.text = world_text(w);
+        request_send(w, &r);
+    }
+}
+
 static bool release(struct world *w, const struct request *r)
 {
     int err;

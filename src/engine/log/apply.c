@@ -10,6 +10,7 @@
 #include "engine/place/job.h"
 #include "engine/place/pushing.h"
 #include "engine/place/queue.h"
+#include "record/joblog.h"
 #include "record/opts.h"
 #include "record/record.h"
 
@@ -376,6 +377,23 @@ int apply_mark(struct engine *e, const struct mark_record *r)
     trail_recount(e, t);
     if (!MUTANT(e->o.mutant, PENDING_UNCOUNTED))
         trail_reweigh(e, t);
+    return 0;
+}
+
+int apply_logged(struct engine *e, const struct logged_record *r)
+{
+    struct job *j = job_find(e, r->seq);
+    struct trail *t = j ? j->trail : NULL;
+
+    if (!t || j->state != JOB_LEASED || (MUTANT(e->o.mutant, LOG_LOST) && !e->started))
+        return 0;
+    e->scratch.len = 0;
+    joblog_append(&e->scratch, blob_str(t->log),
+                  &(struct job_line){ r->at_ms, r->attempt, r->text });
+    if (engine_scratch(e) < 0 || !blob_set(&e->pool, &t->log, buf_view(&e->scratch)))
+        return BELFRY_NOMEM;
+    trail_recount(e, t);
+    trail_reweigh(e, t);
     return 0;
 }
 

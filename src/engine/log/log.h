@@ -37,6 +37,7 @@ int emit_released(struct engine *e, const struct released_record *r);
     X(begin, SEEN_BY_NONE)      \
     X(extend, SEEN_BY_READERS)  \
     X(mark, SEEN_BY_READERS)    \
+    X(logged, SEEN_BY_READERS)  \
     X(queue, SEEN_BY_ALL)       \
     X(tenant, SEEN_BY_ALL)      \
     X(token, SEEN_BY_ALL)       \
@@ -66,7 +67,7 @@ struct event_draft {
     struct job_event ev;
     char names[QUEUE_MAX_BYTES];
     char worker[EVENT_WORKER_MAX];
-    char error[ERROR_MAX_BYTES];
+    char error[ERROR_HEAD_BYTES];
     char trace[EVENT_TRACE_MAX];
 };
 

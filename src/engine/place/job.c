@@ -149,7 +149,7 @@ static uint64_t past_bytes(const struct job *j)
     const struct trail *t = j->trail;
 
     return job_size(j) + sizeof(*t) + blob_str(t->result).len + blob_str(t->error).len +
-           blob_str(t->history).len + blob_str(t->note).len;
+           blob_str(t->history).len + blob_str(t->note).len + blob_str(t->log).len;
 }
 
 static void past_count(struct engine *e, struct queue *q, const struct job *j, bool comes)

@@ -126,6 +126,7 @@ struct trail {
     struct blob *error;
     struct blob *history;
     struct blob *pending;
+    struct blob *log;
     uint32_t live_bytes; /* its part of place.live_bytes */
     uint32_t weight;     /* its part of job_weight */
     uint32_t deferrals;

@@ -16,6 +16,7 @@
 #define PICK_COUNT(if_number, if_text)  if_number
 #define PICK_BITS(if_number, if_text)   if_number
 #define PICK_BYTES(if_number, if_text)  if_text
+#define PICK_LATER_BYTES                PICK_BYTES
 
 struct trail *trail_new(struct engine *e, struct job *j)
 {

@@ -72,6 +72,8 @@ static bool trail_passes(const struct engine *e, const struct list_filter *f, co
     if (!t)
         return f->worker.len == 0 && f->error.len == 0 && !f->ended_from_ms && !f->ended_to_ms;
     error = blob_str(t->error);
+    if (error.len > ERROR_HEAD_BYTES)
+        error.len = ERROR_HEAD_BYTES;
     if (f->error.len &&
         (error.len < f->error.len || !memmem(error.ptr, error.len, f->error.ptr, f->error.len)))
         return false;

@@ -34,7 +34,7 @@ static void view_trail(const struct job *j, struct job_view *v)
     v->result = blob_str(t->result);
     v->error = blob_str(t->error);
     v->history = blob_str(t->history);
-    v->left_out = attempts_left_out(v->history);
+    v->log = blob_str(t->log);
 }
 
 static void view_labels(const struct job *j, struct job_view *v)
@@ -90,8 +90,8 @@ void engine_view(const struct engine *e, const struct job *j, struct job_view *r
     ret->deferred_ms = -1;
     ret->deferrals = 0;
     view_labels(j, ret);
-    ret->worker = ret->note = ret->result = ret->error = ret->history = (struct str){ "", 0 };
-    ret->left_out = 0;
+    ret->worker = ret->note = ret->result = ret->error = ret->history = ret->log =
+        (struct str){ "", 0 };
     if (j->trail)
         view_trail(j, ret);
     job_image_of(j, &image);

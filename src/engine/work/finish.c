@@ -58,9 +58,16 @@ static int job_of_token(struct engine *e, struct job_id id, uint64_t token, stru
     return 0;
 }
 
+/* The beginning of a text, which ends before a character that would be cut. */
 static struct str cut(struct str s, size_t max)
 {
-    return s.len > max ? (struct str){ s.ptr, max } : s;
+    size_t len = max;
+
+    if (s.len <= max)
+        return s;
+    while (len > max - 3 && ((unsigned char)s.ptr[len] & 0xc0) == 0x80)
+        len--;
+    return (struct str){ s.ptr, len };
 }
 
 /* How long the key of a job stays taken after it ends in this state. The hold of the queue counts
@@ -298,7 +305,7 @@ int engine_extend(struct engine *e, struct job_id id, uint64_t token, const stru
         .lease_ms = x->for_ms >= 0 ? x->for_ms : j->trail->lease_ms,
         .progress = x->progress,
         .has_note = x->note.ptr != NULL,
-        .note = cut(x->note, ERROR_MAX_BYTES),
+        .note = cut(x->note, NOTE_MAX_BYTES),
     };
     r.until_ms = after(e, r.lease_ms);
     err = emit_extend(e, &r);
@@ -307,6 +314,21 @@ int engine_extend(struct engine *e, struct job_id id, uint64_t token, const stru
     ret->until_ms = r.until_ms;
     ret->cancelled = j->trail->flags & TRAIL_CANCELLING;
     return 0;
+}
+
+int engine_log(struct engine *e, struct job_id id, uint64_t token, struct str text)
+{
+    struct job *j;
+    int err = job_of_token(e, id, token, &j);
+
+    text = cut(text, LINE_MAX_BYTES);
+    if (!err)
+        err = line_refuses(e, j, text);
+    return err ? err
+               : emit_logged(e, &(struct logged_record){ .seq = j->seq,
+                                                         .at_ms = e->now_ms,
+                                                         .attempt = j->attempt,
+                                                         .text = text });
 }
 
 int engine_release(struct engine *e, struct job_id id, uint64_t token, int64_t in_ms)

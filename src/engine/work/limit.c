@@ -127,6 +127,18 @@ int leased_refuses(struct engine *e, const struct job *j, struct str payload)
                         (unsigned long long)t->leased_bytes);
 }
 
+int line_refuses(struct engine *e, const struct job *j, struct str text)
+{
+    const struct tenant *t = j->queue->tenant;
+
+    if (leased_is_full(e, t))
+        return engine_error(e, BELFRY_LIMIT,
+                            "leased jobs of the tenant take %llu bytes of memory, as many as they "
+                            "may, and the line would take more",
+                            (unsigned long long)t->leased_bytes);
+    return tenant_refuses_bytes(e, t, (int64_t)text.len);
+}
+
 int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs)
 {
     int64_t most = kept_most(e, t), kept = t ? t->kept_bytes + t->promised_bytes : 0;
@@ -136,12 +148,11 @@ int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs
         return 0;
     e->place.kept.refusals++;
     if (t && t->settings.max_bytes > 0)
-        return engine_error(e, BELFRY_LIMIT,
-                            "max_bytes of %.*s is %lld: %lld are kept, and the job takes %lld more",
-                            STR_ARG(tenant_name(t)), (long long)most, (long long)kept,
-                            (long long)needs);
+        return engine_error(
+            e, BELFRY_LIMIT, "max_bytes of %.*s is %lld: %lld are kept, and this takes %lld more",
+            STR_ARG(tenant_name(t)), (long long)most, (long long)kept, (long long)needs);
     return engine_error(e, BELFRY_LIMIT,
-                        "tenant_bytes of the server is %lld: %lld of the tenant are kept, and the "
-                        "job takes %lld more",
+                        "tenant_bytes of the server is %lld: %lld of the tenant are kept, and "
+                        "this takes %lld more",
                         (long long)most, (long long)kept, (long long)needs);
 }

@@ -36,6 +36,9 @@ int64_t replace_needs(const struct job *j, struct str payload);
 /* LIMIT if the leased jobs of the tenant have their share, and the replacement of this job would
  * take more memory. */
 int leased_refuses(struct engine *e, const struct job *j, struct str payload);
+/* LIMIT if a line in the log of this leased job would take more memory, or more bytes, than the
+ * tenant may have. */
+int line_refuses(struct engine *e, const struct job *j, struct str text);
 /* LIMIT if `needs` more bytes would go beyond the limit of bytes that are kept of the tenant. The
  * tenant may be NULL. */
 int tenant_refuses_bytes(struct engine *e, const struct tenant *t, int64_t needs);
@@ -47,8 +50,9 @@ int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
 /* LIMIT if the tenant has as many used queues as it may, or its share of memory for queues. A queue
  * that is used already is never refused. */
 int tenant_refuses_queue(struct engine *e, const struct queue *q, struct str full);
-/* LIMIT if queues and waiting requests of the tenant have their share of memory. One function is for
- * a request that is to wait, the other for a job that would be the first of its class in a queue. */
+/* LIMIT if queues and waiting requests of the tenant have their share of memory. One function is
+ * for a request that is to wait, the other for a job that would be the first of its class in a
+ * queue. */
 int tenant_refuses_waiter(struct engine *e, const struct tenant *t);
 int tenant_refuses_class(struct engine *e, const struct queue *q, const struct job_spec *s);
 /* LIMIT if workers of the tenant wait at as many unused queues as they may, or if the tenant has
