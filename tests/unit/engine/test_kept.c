@@ -89,7 +89,7 @@ static void a_tenant_keeps_as_many_bytes_as_it_may(void **state)
     uint64_t kept = tenant("a").kept_bytes;
     assert_int_equal(schedule_large("a@third", 1000, NULL), BELFRY_LIMIT);
     assert_string_equal(engine_detail(e),
-                        "max_bytes of a is 3000: 2108 are kept, and the job takes 1056 more");
+                        "max_bytes of a is 3000: 2108 are kept, and this takes 1056 more");
     assert_int_equal(tenant("a").kept_bytes, kept);
     assert_int_equal(schedule_large("a@third", 500, NULL), 0); /* a smaller one has room */
     assert_int_equal(schedule_large("b@third", LARGE, NULL), 0);
@@ -185,7 +185,7 @@ static void a_tenant_without_a_limit_has_that_of_the_server(void **state)
     replay();
     assert_int_equal(schedule_large("new@q", LARGE, NULL), BELFRY_LIMIT);
     assert_string_equal(engine_detail(e), "tenant_bytes of the server is 3000: 0 of the tenant are "
-                                          "kept, and the job takes 10054 more");
+                                          "kept, and this takes 10054 more");
     assert_int_equal(schedule_large("new@q", 2000, NULL), 0);
     assert_int_equal(schedule_large("new@q", 2000, NULL), BELFRY_LIMIT);
     limit("new", INT64_MAX);
