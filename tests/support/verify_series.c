@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/verify.h"
+#include "support/verify_series.h"
 
 #include <stdio.h>
 #include <stdlib.h>
