@@ -102,7 +102,7 @@ def test_many_dead_jobs_on_disk(make_server):
     for i in range(0, 4800, 300):
         batch = []
         for j in range(300):
-            batch += ["4", "mail", "x" * 4000, "ATTEMPTS", "1"]
+            batch += ["4", "mail", "x" * 3400, "ATTEMPTS", "1"]
         w.call("BATCH", "all", *batch)
         for n, job in enumerate(w.call("LEASE", "mail", "COUNT", "300")):
             word = words[n] if i % 600 else "often"
