@@ -200,12 +200,20 @@ void man_belfryd(struct buf *out)
 
     put_head(out, "belfryd", 8, "the Belfry job server");
     buf_text(out, ".SH SYNOPSIS\n.B belfryd\n[\\fB\\-\\-config\\fR FILE] "
-                  "[\\fB\\-\\-check\\-config\\fR] [\\fB\\-\\-OPTION\\fR VALUE]...\n"
+                  "[\\fB\\-\\-check\\-config\\fR] [\\fB\\-\\-OPTION\\fR VALUE]...\n.br\n"
+                  ".B belfryd token create\nNAME ROLE [\\fB\\-\\-tenant\\fR TENANT]\n"
+                  "[\\fB\\-\\-expire\\fR DURATION] [\\fB\\-\\-OPTION\\fR VALUE]...\n"
                   ".SH DESCRIPTION\n");
     put_text(out,
              "belfryd runs jobs at their time. It serves RESP, as Redis clients speak it, and HTTP "
              "on one port. It keeps all jobs in its data directory, which one server uses at a "
              "time. Without tokens it serves this machine only.");
+    buf_text(out, ".PP\n");
+    put_text(out,
+             "`belfryd token create` makes a token in a data directory that no server uses, and "
+             "writes it to standard output. The roles are admin, producer, worker and "
+             "read-only. The first token must be an admin. Root acts as the owner of the "
+             "directory.");
     buf_text(out, ".SH OPTIONS\n.TP\n\\fB\\-\\-config\\fR FILE\n");
     put_text(out, "Reads options from this file, see belfry.ini(5). With a dash before its name, "
                   "the file may be missing.");

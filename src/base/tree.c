@@ -69,3 +69,24 @@ struct tree_node *tree_after(const struct tree *t, struct str name)
     }
     return found;
 }
+
+/* One call for each level: the tree is about as deep as a logarithm. */
+static int walk(struct tree_node *node, struct str name,
+                int (*fn)(void *arg, struct tree_node *node), void *arg)
+{
+    int answer = 0;
+
+    for (; node && !answer; node = node->below[1]) {
+        if (str_compare(node->thing->name, name) <= 0)
+            continue;
+        answer = walk(node->below[0], name, fn, arg);
+        answer = answer ? answer : fn(arg, node);
+    }
+    return answer;
+}
+
+int tree_walk(const struct tree *t, struct str name, int (*fn)(void *arg, struct tree_node *node),
+              void *arg)
+{
+    return walk(t->root, name, fn, arg);
+}

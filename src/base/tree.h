@@ -26,5 +26,9 @@ void tree_add(struct tree *t, struct tree_node *node, const struct named *thing)
 void tree_remove(struct tree *t, struct tree_node *node);
 /* The first node whose name comes after `name`; NULL: there is none. */
 struct tree_node *tree_after(const struct tree *t, struct str name);
+/* Calls fn with each node whose name comes after `name`, in order, until fn answers other than 0.
+ * Returns that answer. fn changes nothing in the tree. */
+int tree_walk(const struct tree *t, struct str name, int (*fn)(void *arg, struct tree_node *node),
+              void *arg);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/json_quote.h"
 #include "cli/address.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 static bool speaks_json;
 

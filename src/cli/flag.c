@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "cli/address.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 /* Sets the file for auth_token(), and for the commands that this process runs. */
 static bool take_auth_file(struct flags *f, void *ret)

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "cli/command.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 #include "cli/synonym.h"
 #include "cli/term.h"
 #include "cli/text.h"

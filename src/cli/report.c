@@ -1,12 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/report.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/json_quote.h"
 #include "base/time.h"
 #include "cli/field.h"
+#include "cli/term.h"
+
+/* Whether both outputs are one file that ends within a line. */
+static bool ends_within_line(void)
+{
+    struct stat out, err;
+    char last = '\n';
+    int fd;
+
+    if (fstat(STDOUT_FILENO, &out) < 0 || fstat(STDERR_FILENO, &err) < 0 || !S_ISREG(out.st_mode) ||
+        out.st_size == 0 || out.st_dev != err.st_dev || out.st_ino != err.st_ino)
+        return false;
+    fd = open("/proc/self/fd/1", O_RDONLY | O_CLOEXEC); /* it may be open for writing only */
+    if (fd < 0)
+        return false;
+    if (pread(fd, &last, 1, out.st_size - 1) != 1)
+        last = '\n';
+    close(fd);
+    return last != '\n';
+}
+
+/* The cursor of a terminal goes to the beginning of a line. As many blanks as the terminal has
+ * columns stay in an empty line, and lead to the next line from any other place than its beginning.
+ */
+static void put_blanks(FILE *out)
+{
+    const char *kind = getenv("TERM");
+    struct term t = term_look(STDERR_FILENO);
+
+    if (kind && strcmp(kind, "dumb") != 0)
+        fprintf(out, "%*s\r\033[K", (int)t.width, "");
+}
+
+/* The last output of a command, which went past this program, may be no whole line. */
+static void begin_line(void)
+{
+    if (isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+        put_blanks(stderr);
+    else if (ends_within_line())
+        fputc('\n', stderr);
+}
 
 /* Writes a line, unless the user wants none. */
 static void put_line(const struct report *r, struct buf *line)
@@ -14,6 +59,7 @@ static void put_line(const struct report *r, struct buf *line)
     buf_text(line, "\n");
     if (!r->o->quiet) {
         fflush(stdout);
+        begin_line();
         fwrite(line->ptr, 1, line->len, stderr);
     }
     buf_fini(line);

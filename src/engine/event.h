@@ -17,7 +17,7 @@
 /* Why a job is in its state now. */
 #define EVENT_CAUSES(X)                                              \
     X(CREATED, "created")                                            \
-    X(REPLACED, "replaced")       /* by its key */                   \
+    X(REPLACED, "replaced")       /* by its key, or by an edit */    \
     X(UNBLOCKED, "unblocked")     /* those it waited for ended */    \
     X(RESCHEDULED, "rescheduled") /* by a request */                 \
     X(DEFERRED, "deferred")       /* by quiet hours */               \

@@ -77,6 +77,7 @@
     X(HISTORY_HALF, "history is forgotten at half of its budget")               \
     X(KEPT_BY_OPTION, "replay remembers attempts by the option of today")       \
     X(HISTORY_NEWEST, "of a queue's history the newest is forgotten first")     \
+    X(EDIT_PAYLOAD_ONLY, "EDIT changes no option")                              \
     X(FORECAST_OFF, "FORECAST leaves out the first moment")                     \
     X(REMOVAL_LOST, "a deleted queue has its settings after a start")           \
     X(REMOVAL_HASTY, "a queue with jobs is deleted")                            \

@@ -5,6 +5,7 @@
 
 #include "base/hist.h"
 #include "base/id.h"
+#include "base/wire.h"
 #include "engine/hold.h"
 #include "record/jobstate.h"
 #include "record/name.h"
@@ -22,6 +23,9 @@ struct job_labels {
     struct meta meta[METAS_MAX];
     size_t meta_count;
 };
+
+/* Reads the labels among options, which begin behind the moment that stands first there. */
+void job_labels_read(struct wire_reader opts, struct job_labels *ret);
 
 /* A job. Slices point into the engine and last until its next call. */
 struct job_view {
@@ -73,7 +77,7 @@ struct tenant_view {
     uint64_t pending; /* jobs that have not ended */
     uint64_t running;
     uint64_t leased_bytes; /* memory of its leased jobs */
-    uint64_t queue_bytes;  /* memory of its queues, and of its LEASEs that wait */
+    uint64_t queue_bytes;  /* memory of its queues, and of its requests that wait */
     uint64_t queue_share;  /* the limit of queue_bytes */
     uint64_t kept_bytes;   /* the bytes that max_bytes counts */
     uint64_t queues;
@@ -123,12 +127,14 @@ struct queue_view {
     const struct hist *wait;     /* ms: how long a LEASE waited until it got jobs */
     enum hold hold;
     int64_t oldest_ms;  /* since when the oldest job that is ready waits; -1: none is ready */
+    int64_t asked_ms;   /* when a worker last asked for its jobs; -1: not since the start */
     int64_t success_ms; /* when a job last completed; 0: never since the engine was made */
 };
 
 struct engine_stats {
     uint64_t jobs[JOB_STATE_COUNT];
     uint64_t queues, tenants, waiters;
+    uint64_t awaits;       /* requests that wait for the end of a job */
     uint64_t memory_bytes; /* by the engine's own count */
     uint64_t hot_jobs;     /* in memory, of any state */
     uint64_t cold_jobs;    /* on disk only */

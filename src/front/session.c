@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/list.h"
+#include "base/suggest.h"
 #include "base/time.h"
 #include "front/resp.h"
 
@@ -344,6 +345,8 @@ static void ask_command(const struct ask *a)
         infos_of_verbs(a);
 }
 
+static void refuse_verb(const struct ask *a, struct str name);
+
 /* HELP [verb] */
 static void ask_help(const struct ask *a)
 {
@@ -351,7 +354,7 @@ static void ask_help(const struct ask *a)
     struct buf line = { 0 };
 
     if (a->n > 1 && !v) {
-        ask_fail(a, "UNKNOWN", "no such verb; HELP lists them all");
+        refuse_verb(a, a->words[1]);
         return;
     }
     reply_array(a->reply, v ? 3 : verb_count());
@@ -393,6 +396,24 @@ static const struct ask_row *ask_find(struct str name)
     return NULL;
 }
 
+static void refuse_verb(const struct ask *a, struct str name)
+{
+    struct suggest s = { .given = name };
+    char text[160];
+    int shown = (int)(name.len < 64 ? name.len : 64);
+
+    for (const struct verb *v = verb_table; v->name; v++)
+        suggest_offer(&s, v->name);
+    for (const struct ask_row *row = ask_rows; row->name; row++)
+        suggest_offer(&s, row->name);
+    if (s.best)
+        snprintf(text, sizeof(text), "unknown verb '%.*s'; did you mean %s?", shown, name.ptr,
+                 s.best);
+    else
+        snprintf(text, sizeof(text), "unknown verb '%.*s'; HELP lists all verbs", shown, name.ptr);
+    ask_fail(a, "UNKNOWN", text);
+}
+
 /* Whether a request about the connection has a small answer. */
 static bool is_small(const struct str *words, size_t n)
 {
@@ -402,8 +423,8 @@ static bool is_small(const struct str *words, size_t n)
 }
 
 /* NOAUTH is the answer to every request of an unknown client. */
-static uint64_t refuse_unknown(const struct session *s, const struct session_target *t,
-                               struct reply *r)
+uint64_t session_refuse_unknown(const struct session *s, const struct session_target *t,
+                                struct reply *r)
 {
     struct engine *e = partition_engine(t->partition);
     struct verb_call call = { .reply = r };
@@ -416,18 +437,15 @@ static uint64_t execute_ask(const struct ask *a)
 {
     const struct ask_row *row = ask_find(a->words[0]);
     struct engine *e = partition_engine(a->t->partition);
-    char text[160];
 
     if (identity_check(&a->s->who, e, a->s->remote) < 0 && !(row && row->open))
-        return refuse_unknown(a->s, a->t, a->reply);
+        return session_refuse_unknown(a->s, a->t, a->reply);
     if (row && a->n >= row->min_words) {
         row->run(a);
     } else if (row) {
         ask_fail(a, "INVALID", "too few arguments");
     } else {
-        snprintf(text, sizeof(text), "unknown verb '%.*s'; HELP lists all verbs",
-                 (int)(a->words[0].len < 64 ? a->words[0].len : 64), a->words[0].ptr);
-        ask_fail(a, "UNKNOWN", text);
+        refuse_verb(a, a->words[0]);
     }
     return row && row->sees_state ? engine_visible_lsn(e) : 0;
 }
@@ -502,9 +520,12 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     char why[512];
     int err;
 
+    if (session_awaits(s))
+        return session_go_on(s, t, &call);
     s->cold = s->no_room = s->crowded = false;
+    s->awaited = REPLY_PLAIN;
     if (identity_check(&s->who, call.engine, s->remote) < 0)
-        return refuse_unknown(s, t, reply);
+        return session_refuse_unknown(s, t, reply);
     if (verb_admit(&call) < 0)
         return engine_visible_lsn(call.engine);
     /* A request that waited for the disk was let in before, so it does not wait for room. */
@@ -523,8 +544,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         return 0;
     engine_scope(call.engine, call.tenant);
     v->run(&call);
-    s->parked = call.parked;
-    s->cold = call.cold;
+    session_note(s, &call);
     if (verb_is_audited(&call) && !call.cold && !call.failed &&
         engine_changes(call.engine) != changes)
         session_audit(s, t, &call);

@@ -84,16 +84,23 @@ bool job_opt_next(struct wire_reader *r, struct opt *ret)
 
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret)
 {
+    struct wire_reader r = wire_reader_of(opts);
+    int64_t created = wire_zigzag(&r);
+
+    job_opts_read_rest(r, ret);
+    ret->created_ms = (int64_t)((uint64_t)born_ms + (uint64_t)created);
+}
+
+void job_opts_read_rest(struct wire_reader r, struct job_opts *ret)
+{
     static const struct job_opts none = {
 #define NONE(name, number, kind, member) NONE_##kind(member)
         JOB_OPTS(NONE)
 #undef NONE
     };
-    struct wire_reader r = wire_reader_of(opts);
     struct opt o;
 
     *ret = none;
-    ret->created_ms = (int64_t)((uint64_t)born_ms + (uint64_t)wire_zigzag(&r));
     while (r.p < r.end && job_opt_next(&r, &o)) {
         switch (o.type) {
 #define READ(name, number, kind, member) \

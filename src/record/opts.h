@@ -73,6 +73,8 @@ static inline bool opts_are_bare(struct str opts)
 
 void job_opts_put(struct buf *out, const struct job_opts *o, int64_t born_ms);
 void job_opts_read(struct str opts, int64_t born_ms, struct job_opts *ret);
+/* As job_opts_read, of options without the moment that stands first. */
+void job_opts_read_rest(struct wire_reader r, struct job_opts *ret);
 /* The next option; false at the end, and where options of a newer version begin. */
 bool job_opt_next(struct wire_reader *r, struct opt *ret);
 void opts_put_id(struct buf *out, enum job_opt type, struct job_id id);

@@ -62,7 +62,13 @@ void greeting_put(const struct greeting *g, struct buf *out)
     put_redis(g, "SCHEDULE hello hi IN 2s", out);
     put_redis(g, "LEASE hello WAIT 5s", out);
     put_redis(g, "COMPLETE <id> <token>", out);
-    buf_text(out, "\nId and token are in the answer of LEASE. Over HTTP: ");
+    buf_text(out, "\nId and token are in the answer of LEASE.\n\n");
+    if (g->dashboard) {
+        buf_text(out, "The dashboard is at ");
+        put_url(g, "/", out);
+        buf_text(out, "\n");
+    }
+    buf_text(out, "HTTP is described at ");
     put_url(g, "/docs", out);
     if (g->tokens)
         buf_text(out, "\nEvery client needs a token: put it into a file that BELFRY_AUTH_FILE "

@@ -10,7 +10,8 @@ struct greeting {
     const char *bind;
     int port;
     bool tls_only;
-    bool tokens; /* every client needs one */
+    bool dashboard; /* browsers get it at `/` */
+    bool tokens;    /* every client needs one */
 };
 
 /* Appends the text. */

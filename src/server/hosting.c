@@ -55,14 +55,22 @@ static void tell_open_directory(struct server *s)
                  s->options.data, "next", "chmod o-w, better chmod 700");
 }
 
+void hosting_store_options(const struct options *o, struct store_options *ret)
+{
+    *ret = (struct store_options){
+        .log_bytes = log_bytes(o),
+        .reserve = reserve(o),
+        .sync_delay_us = (unsigned)o->sync_delay_ms * 1000,
+    };
+}
+
 int hosting_store(struct server *s)
 {
-    struct store_options o = {
-        .log_bytes = log_bytes(&s->options),
-        .reserve = reserve(&s->options),
-        .sync_delay_us = (unsigned)s->options.sync_delay_ms * 1000,
-    };
-    int err = store_open(s->options.data, &o, &s->store);
+    struct store_options o;
+    int err;
+
+    hosting_store_options(&s->options, &o);
+    err = store_open(s->options.data, &o, &s->store);
 
     if (err)
         log_error(&s->log, "cannot open the data directory", "data", s->options.data, "error",
@@ -74,22 +82,27 @@ int hosting_store(struct server *s)
 
 /* ---- Opening ---- */
 
+void hosting_partition_options(const struct options *o, struct partition_options *ret)
+{
+    ret->segment_bytes = (uint64_t)o->segment_size;
+    ret->reserve = reserve(o);
+    ret->durable = o->durability == DURABILITY_SYNC;
+    ret->memory_bytes = (uint64_t)o->memory;
+    ret->max_running = (uint64_t)o->max_running;
+    ret->tenant_bytes = (uint64_t)o->tenant_bytes;
+    ret->slow_start_ms = o->slow_start_ms;
+    ret->history_disk_bytes = (uint64_t)o->history.size;
+    ret->min_every_ms = o->min_every_ms;
+    ret->audit_ms = o->audit.retention_ms;
+    ret->audit_max = (uint64_t)o->audit.max;
+    ret->attempts_kept = (uint32_t)o->history.attempts_kept;
+}
+
 static void configure(void *user, struct partition_options *o)
 {
     struct server *s = user;
 
-    o->segment_bytes = (uint64_t)s->options.segment_size;
-    o->reserve = reserve(&s->options);
-    o->durable = s->options.durability == DURABILITY_SYNC;
-    o->memory_bytes = (uint64_t)s->options.memory;
-    o->max_running = (uint64_t)s->options.max_running;
-    o->tenant_bytes = (uint64_t)s->options.tenant_bytes;
-    o->slow_start_ms = s->options.slow_start_ms;
-    o->history_disk_bytes = (uint64_t)s->options.history.size;
-    o->min_every_ms = s->options.min_every_ms;
-    o->audit_ms = s->options.audit.retention_ms;
-    o->audit_max = (uint64_t)s->options.audit.max;
-    o->attempts_kept = (uint32_t)s->options.history.attempts_kept;
+    hosting_partition_options(&s->options, o);
     o->event = events_take;
     o->listen = events_begin(s);
     o->host = s;

@@ -12,6 +12,7 @@
 #include "host/threadpool.h"
 #include "server/greeting.h"
 #include "server/http/http.h"
+#include "server/offline_token.h"
 #include "server/push/push.h"
 #include "server/server.h"
 #include "server/tls.h"
@@ -28,6 +29,7 @@ static void greet(const struct server *s)
     struct greeting g = { .bind = s->options.bind,
                           .port = s->port,
                           .tls_only = s->options.tls.mode == TLS_ONLY,
+                          .dashboard = s->options.ui.on,
                           .tokens = engine_token_count(s->host.engine) > 0 };
 
     if (!isatty(STDOUT_FILENO) && !getenv("BELFRY_GREETING"))
@@ -144,6 +146,10 @@ int main(int argc, char **argv)
      * them back by themselves. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 #endif
+    if (offline_token_is_meant(argc, argv)) {
+        free(s);
+        return offline_token_run(argc, argv);
+    }
     if (!s || options_init(&s->options) < 0) {
         fputs("belfryd: out of memory\n", stderr);
         return 1;

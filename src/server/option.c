@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/suggest.h"
 
 #define OPTION_FILE_MAX ((size_t)1 << 20)
 
@@ -70,33 +71,12 @@ static int option_set(struct options *o, const struct option_row *row, const cha
     return 0;
 }
 
-/* Levenshtein's distance, with a single row of the matrix. */
-static unsigned distance(struct str a, struct str b)
-{
-    unsigned row[OPTION_NAME_MAX + 1];
-    if (a.len > OPTION_NAME_MAX || b.len > OPTION_NAME_MAX)
-        return OPTION_NAME_MAX;
-    for (unsigned j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (unsigned i = 0; i < a.len; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i + 1;
-        for (unsigned j = 0; j < b.len; j++) {
-            unsigned best = diagonal + (a.ptr[i] != b.ptr[j]);
-            diagonal = row[j + 1];
-            best = best < diagonal + 1 ? best : diagonal + 1;
-            row[j + 1] = best < row[j] + 1 ? best : row[j] + 1;
-        }
-    }
-    return row[b.len];
-}
-
 const struct option_row *option_find(struct str name, bool dashes,
                                      const struct option_row **ret_nearest)
 {
     char text[OPTION_NAME_MAX];
     const struct option_row *row;
-    unsigned nearest = (unsigned)(name.len < 6 ? 3 : 5);
+    struct suggest s = { .given = { text, name.len } };
 
     *ret_nearest = NULL;
     if (name.len > sizeof text)
@@ -104,13 +84,11 @@ const struct option_row *option_find(struct str name, bool dashes,
     for (size_t i = 0; i < name.len; i++)
         text[i] = dashes && name.ptr[i] == '-' ? '_' : name.ptr[i];
     for (size_t i = 0; (row = option_row(i)); i++) {
-        unsigned d = distance((struct str){ text, name.len }, str_of(row->name));
-        if (d == 0)
+        if (str_eq(s.given, str_of(row->name)))
             return row;
-        if (d < nearest) {
-            nearest = d;
+        suggest_offer(&s, row->name);
+        if (s.best == row->name)
             *ret_nearest = row;
-        }
     }
     return NULL;
 }

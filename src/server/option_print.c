@@ -41,7 +41,11 @@ void options_print_help(FILE *out)
 {
     char flag[OPTION_NAME_MAX + 8];
     const struct option_row *row;
-    fputs("Usage: belfryd [--config FILE] [--OPTION VALUE]...\n\n"
+    fputs("Usage: belfryd [--config FILE] [--OPTION VALUE]...\n"
+          "       belfryd token create NAME ROLE [--tenant TENANT] [--expire DURATION]\n"
+          "           [--OPTION VALUE]...\n\n"
+          "belfryd serves. With token create it makes a token in a data directory that no\n"
+          "server uses, and writes the token to standard output.\n\n"
           "  --config FILE\n      Read options from this file, as lines of name = value. With a - "
           "before\n      its name, the file may be missing.\n"
           "  --check-config\n      Check all options, show their values and where each comes from, "

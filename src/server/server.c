@@ -9,6 +9,7 @@
 #include "server/root_token.h"
 #include "server/tls.h"
 #include "server/tracer.h"
+#include "verbs/overview.h"
 #include "verbs/worker.h"
 
 #define SWEEP_MS  500
@@ -283,6 +284,7 @@ void server_fini(struct server *s)
     peers_fini(&s->peers);
     accounts_fini(&s->accounts);
     rations_fini(&s->rations);
+    overviews_free(s->verb_host.overviews);
     workers_free(s->verb_host.workers);
     host_fini(&s->host);
     store_close(s->store);

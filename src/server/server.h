@@ -101,6 +101,10 @@ void conn_open(struct server *s, int fd, const struct peer *peer);
  * next turn. */
 void conns_let_go(struct server *s);
 
+/* The options of the server for a store, and for a partition, of which seed, secret and receiver of
+ * events stay as they are. */
+void hosting_store_options(const struct options *o, struct store_options *ret);
+void hosting_partition_options(const struct options *o, struct partition_options *ret);
 /* Opens the data directory. Errors of this call and the next three are in the log. */
 int hosting_store(struct server *s);
 /* Starts the host on the server's loop. */

@@ -84,9 +84,9 @@ const char *tls_bind_refusal(const struct options *o, const struct peer *at, boo
     if (peer_is_loopback(at))
         return NULL;
     if (!has_tokens)
-        return "there are no tokens, so that anybody could do anything: give the first one with "
-               "root_token_file or BELFRY_ROOT_TOKEN, or start it once with bind = 127.0.0.1 and "
-               "make one there (belfry token create root admin)";
+        return "there are no tokens, so that anybody could do anything: make the first one with "
+               "belfryd token create root admin, with the same --data, or give it with "
+               "root_token_file or BELFRY_ROOT_TOKEN";
     if (o->tls.mode == TLS_OFF && !o->tls.insecure_plaintext)
         return "what is said would be readable on its way: set tls = on with tls_cert and tls_key, "
                "or bind to 127.0.0.1 or ::1, or say insecure_plaintext = yes if the network is "

@@ -10,6 +10,7 @@
 #include "server/client.h"
 #include "server/events.h"
 #include "server/push/push.h"
+#include "verbs/overview.h"
 #include "verbs/worker.h"
 
 static uint64_t rss_bytes(void)
@@ -180,5 +181,6 @@ void verbhost_init(struct server *s)
         .audited = log_audited,
         .auth_failed = log_wrong_token,
         .workers = workers_new(s->hash_key),
+        .overviews = overviews_new(s->hash_key),
     };
 }

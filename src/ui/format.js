@@ -44,6 +44,10 @@ export function span(ms) {
     return `${Math.floor(left / size)}${unit}${rest ? ` ${rest}${lower}` : ""}`;
 }
 
+/** 1234 microseconds -> "1.2 ms" */
+export const micros = (us) =>
+    us < 1000 ? `${number(us)} µs` : us < 10000 ? `${(us / 1000).toFixed(1)} ms` : span(us / 1000);
+
 /** A duration exactly, as the server takes it: 5400000 -> "1h30m" */
 export function duration(ms) {
     if (ms === null || ms === undefined) return "";

@@ -5,6 +5,7 @@ import { bars, heat, legend } from "./chart.js";
 import { h } from "./dom.js";
 import { count, local, number, soon, time, zone } from "./format.js";
 import { icon } from "./icons.js";
+import { nameInput, queueNames } from "./names.js";
 import { empty, head, section } from "./parts.js";
 
 const HOUR_MS = 3600000,
@@ -14,6 +15,8 @@ const daysOf = (page) => DAYS.find((n) => String(n) === page.route.query.get("da
 
 /** The beginning of the local day, so that a row of the map is a day of the reader. */
 const dayOf = (ms) => new Date(ms).setHours(0, 0, 0, 0);
+
+const namesOf = async (page, text) => (page.may("QUEUES") ? queueNames(page.tenant, text) : []);
 
 async function load(page) {
     const now = Date.now(),
@@ -26,10 +29,7 @@ async function load(page) {
     const [map, minutes, queues] = await Promise.all([
         ask({ from, to: end, step: "1h" }),
         hour && hour + HOUR_MS > now ? ask({ from: hour, to: hour + HOUR_MS, step: "1m" }) : null,
-        (page.own.queues ??= get(["queues"], { tenant: page.tenant }, page.signal).then(
-            (a) => [...new Set(a.queues.map((q) => q.queue))],
-            () => [],
-        )),
+        (page.own.queues ??= await namesOf(page, "")),
     ]);
     return { steps: map.steps, minutes: minutes?.steps, hour, queues, queue };
 }
@@ -142,12 +142,19 @@ export const future = {
             head("Future", {
                 lead: `${count(total, "job")} become due, ${number(recurring)} of them from recurrences. Hours of ${zone()}.`,
                 actions: [
-                    h(
-                        "select",
-                        { "aria-label": "Queue", value: queue, onchange: (e) => page.ask({ queue: e.target.value }) },
-                        h("option", { value: "", selected: !queue }, "All queues"),
-                        queues.map((name) => h("option", { value: name, selected: name === queue }, name)),
-                    ),
+                    nameInput({
+                        id: "queue",
+                        label: "Queue",
+                        every: "All queues",
+                        value: queue,
+                        list: queues,
+                        like: (text) => namesOf(page, text),
+                        take: (name) => page.ask({ queue: name }),
+                        redraw: (list) => {
+                            page.own.queues = page.data.queues = list;
+                            page.redraw();
+                        },
+                    }),
                     h(
                         "div",
                         { class: "tabs", role: "group", "aria-label": "Days" },

@@ -7,6 +7,7 @@ import { h } from "./dom.js";
 import { listen } from "./events.js";
 import { bytes, count, number } from "./format.js";
 import { icon } from "./icons.js";
+import { queueNames } from "./names.js";
 import { chip, empty, head, owner, ownersOf, STATES, when } from "./parts.js";
 import { href } from "./route.js";
 import { parse, suggest, withWord } from "./search.js";
@@ -20,12 +21,7 @@ const textOf = (page) => page.route.query.get("q") ?? "";
 
 async function load(page) {
     const { query, problem } = parse(textOf(page));
-    if (!page.own.queues && page.may("QUEUES"))
-        page.own.queues = get(["queues"], { tenant: page.tenant }, page.signal).then(
-            (a) => [...new Set(a.queues.map((q) => q.queue))],
-            () => [],
-        );
-    const known = { queues: await (page.own.queues ?? []) };
+    const known = { queues: (page.own.queues ??= page.may("QUEUES") ? await queueNames(page.tenant, "") : []) };
     const base = { known, query, problem, jobs: [], cursor: null, tenant: page.tenant, owners: [] };
     if (problem) return base;
     if (query.id) {
@@ -154,6 +150,7 @@ function bar(page, { known, problem }) {
             oninput: (e) => {
                 Object.assign(page.own, { typed: e.target.value, open: true, at: -1 });
                 page.redraw();
+                lookFor(page, e.target.value);
             },
         }),
         h("button", { class: "primary" }, "Search"),
@@ -179,6 +176,14 @@ function bar(page, { known, problem }) {
         ),
         problem && h("p", { class: "problem", role: "alert" }, problem),
     );
+}
+
+/** Looks for names of queues like the one that is being typed. */
+async function lookFor(page, text) {
+    const found = /(?:^|\s)queue:(\S*)$/.exec(text);
+    if (!found || !page.may("QUEUES")) return;
+    page.own.queues = page.data.known.queues = await queueNames(page.tenant, found[1]);
+    page.redraw();
 }
 
 const states = (page, query) =>

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { lines, rate, spark } from "./chart.js";
 import { attempt } from "./dialog.js";
 import { h } from "./dom.js";
-import { bytes, count, number, short, span, time } from "./format.js";
+import { bytes, count, micros, number, short, span, time } from "./format.js";
 import { icon } from "./icons.js";
 import { facts, head, meter, nothing, owner, quantiles, section, share, STATES } from "./parts.js";
 import { href } from "./route.js";
@@ -12,23 +12,23 @@ import { note, ROOM, series } from "./samples.js";
 import { troubles } from "./trouble.js";
 
 const SHOWN = 6; // sentences before "show all"
+const OVERVIEW_MS = 1900; // the counters come each second, and the rest each second time
 
 async function load(page) {
     const scope = page.tenant;
-    const [stats, queues, tenants] = await Promise.all([
+    const own = page.own;
+    const [stats, overview] = await Promise.all([
         get(scope === "*" ? ["stats"] : ["tenants", scope, "stats"], {}, page.signal),
-        get(["queues"], { tenant: scope }, page.signal),
-        get(["tenants"], {}, page.signal),
+        own.overview && Date.now() - own.asked < OVERVIEW_MS
+            ? own.overview
+            : get(["overview"], { tenant: scope }, page.signal),
     ]);
-    const data = {
-        stats,
-        queues: queues.queues,
-        tenants: tenants.tenants.filter((t) => scope === "*" || t.tenant === scope),
-    };
+    if (overview !== own.overview) {
+        Object.assign(own, { overview, asked: Date.now() });
+        for (const q of overview.busy) note(`queue ${q.tenant}@${q.queue}`, q);
+    }
     note(`now ${scope}`, stats);
-    for (const q of data.queues) note(`queue ${q.tenant}@${q.queue}`, q);
-    data.troubles = await troubles(page, data);
-    return data;
+    return { stats, overview, troubles: troubles(page, stats, overview) };
 }
 
 function sentence(page, one) {
@@ -101,7 +101,7 @@ function flow(scope) {
 }
 
 function busiest(page, queues) {
-    const rows = [...queues].sort((a, b) => b.ready + b.leased - a.ready - a.leased).slice(0, 8);
+    const rows = queues.slice(0, 8);
     return section(
         "Busiest queues",
         { actions: h("a", { href: page.href(["queues"]) }, "All queues") },
@@ -162,7 +162,12 @@ function health(stats) {
         {},
         stats.memory_limit_bytes ? meter("Memory", stats.memory_bytes, stats.memory_limit_bytes) : null,
         stats.clients_limit_bytes ? meter("Clients", stats.clients_bytes, stats.clients_limit_bytes) : null,
+        stats.disk_bytes ? meter("Disk", stats.disk_bytes - stats.disk_free_bytes, stats.disk_bytes) : null,
         facts([
+            stats.commit_p99_us !== undefined && [
+                "A commit takes",
+                `${micros(stats.commit_p50_us)}, p99 ${micros(stats.commit_p99_us)}`,
+            ],
             stats.journal_bytes !== undefined && ["Journal", bytes(stats.journal_bytes)],
             stats.run_bytes !== undefined && [
                 "On disk",
@@ -180,7 +185,7 @@ export const now = {
     every: 1000,
     title: () => "Now",
     load,
-    view: ({ stats, queues, troubles: list }, page) => [
+    view: ({ stats, overview, troubles: list }, page) => [
         head("Now"),
         wrong(page, list),
         h(
@@ -203,6 +208,6 @@ export const now = {
                 health(stats),
             ),
         ),
-        busiest(page, queues),
+        busiest(page, overview.busy),
     ],
 };

@@ -5,61 +5,57 @@ import { dialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { bindings } from "./keys.js";
+import { queuesLike, tenantsLike } from "./names.js";
 import { go, href } from "./route.js";
 import { SCREENS } from "./screens.js";
 
-const MOST = 9;
+const MOST = 9,
+    OWNERS = 20; // tenants whose recurrences are looked up
 const ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
-async function places(shell) {
-    const { session, page } = shell;
-    const ask = (verb, parts, query) => (session.may(verb) ? get(parts, query).catch(() => null) : null);
-    const tenant = session.everywhere ? "*" : session.tenant;
-    const [queues, tenants] = await Promise.all([ask("QUEUES", ["queues"], { tenant }), ask("TENANTS", ["tenants"])]);
-    const owners = session.everywhere
-        ? (tenants?.tenants ?? []).filter((t) => t.recurrences > 0).map((t) => t.tenant)
-        : [session.tenant];
-    const rules = await Promise.all(
-        owners.slice(0, 20).map((one) => ask("RECURRENCES", ["recurrences"], { tenant: one, limit: 200 })),
+const row = (kind, from, name, to, more) => ({ kind, icon: from, name, more, to });
+const screens = ({ session, page }) =>
+    SCREENS.filter((one) => one.key && session.may(one.verb)).map((one) =>
+        row("screen", one.path, one.name, page.href([one.path])),
     );
+
+const actions = (shell) => [
+    { kind: "action", icon: "sun", name: "Change colours", run: () => shell.dress() },
+    {
+        kind: "action",
+        icon: "pause",
+        name: shell.paused ? "Go on with updates" : "Stop updates",
+        run: () => shell.pause(),
+    },
+    { kind: "action", icon: "help", name: "Keyboard help", run: () => help() },
+];
+
+/** Queues and tenants whose names are like the text. */
+async function named({ session }, text) {
+    const tenant = session.everywhere ? "*" : session.tenant;
+    const [queues, tenants] = await Promise.all([
+        session.may("QUEUES") ? queuesLike(tenant, text) : [],
+        session.may("TENANTS") ? tenantsLike(text) : [],
+    ]);
     return [
-        ...SCREENS.filter((one) => one.key && session.may(one.verb)).map((one) => ({
-            kind: "screen",
-            icon: one.path,
-            name: one.name,
-            to: page.href([one.path]),
-        })),
-        ...(queues?.queues ?? []).map((q) => ({
-            kind: "queue",
-            icon: "queues",
-            name: q.queue,
-            more: q.tenant,
-            to: href(["queues", q.tenant, q.queue]),
-        })),
-        ...rules
-            .flatMap((answer) => answer?.recurrences ?? [])
-            .map((r) => ({
-                kind: "recurrence",
-                icon: "recurrences",
-                name: r.name,
-                more: r.tenant,
-                to: href(["recurrences", r.tenant, r.name]),
-            })),
-        ...(tenants?.tenants ?? []).map((t) => ({
-            kind: "tenant",
-            icon: "tenants",
-            name: t.tenant,
-            to: href(["tenants", t.tenant]),
-        })),
-        { kind: "action", icon: "sun", name: "Change colours", run: () => shell.dress() },
-        {
-            kind: "action",
-            icon: "pause",
-            name: shell.paused ? "Go on with updates" : "Stop updates",
-            run: () => shell.pause(),
-        },
-        { kind: "action", icon: "help", name: "Keyboard help", run: () => help() },
+        ...queues.map((q) => row("queue", "queues", q.queue, href(["queues", q.tenant, q.queue]), q.tenant)),
+        ...tenants.map((name) => row("tenant", "tenants", name, href(["tenants", name]))),
     ];
+}
+
+/** Recurrences of the tenants that have some, as far as they are known. */
+async function rules({ session }) {
+    if (!session.may("RECURRENCES")) return [];
+    const answer = session.everywhere
+        ? await get(["tenants"], { limit: 200 }).catch(() => ({ tenants: [] }))
+        : { tenants: [{ tenant: session.tenant, recurrences: 1 }] };
+    const owners = answer.tenants.filter((t) => t.recurrences > 0).slice(0, OWNERS);
+    const lists = await Promise.all(
+        owners.map((t) => get(["recurrences"], { tenant: t.tenant, limit: 200 }).catch(() => ({ recurrences: [] }))),
+    );
+    return lists
+        .flatMap((list) => list.recurrences)
+        .map((r) => row("recurrence", "recurrences", r.name, href(["recurrences", r.tenant, r.name]), r.tenant));
 }
 
 /** The places whose name has all words; a beginning counts more. */
@@ -93,18 +89,21 @@ function match(list, text) {
 
 export async function palette(shell) {
     if (document.querySelector("dialog[open]")) return;
-    let list = [],
+    let found = { names: [], rules: [] },
         text = "",
         at = 0;
     let draw = () => {};
-    places(shell).then((answer) => {
-        list = answer;
+    const add = (more) => {
+        found = { ...found, ...more };
         draw();
-    });
+    };
+    const look = () => named(shell, text.trim()).then((names) => add({ names }));
+    look();
+    rules(shell).then((list) => add({ rules: list }));
     const chosen = await dialog("Go to anything", (close, redraw) => {
         draw = redraw;
-        const found = match(list, text);
-        at = Math.max(0, Math.min(at, found.length - 1));
+        const rows = match([...screens(shell), ...found.names, ...found.rules, ...actions(shell)], text);
+        at = Math.max(0, Math.min(at, rows.length - 1));
         const point = (n) => {
             if (at === n) return;
             at = n;
@@ -117,7 +116,7 @@ export async function palette(shell) {
             if (step) {
                 at += step;
                 redraw();
-            } else if (found[at]) close(found[at]);
+            } else if (rows[at]) close(rows[at]);
         };
         return h(
             "div",
@@ -128,7 +127,7 @@ export async function palette(shell) {
                 role: "combobox",
                 "aria-expanded": "true",
                 "aria-controls": "places",
-                "aria-activedescendant": found.length ? `place-${at}` : null,
+                "aria-activedescendant": rows.length ? `place-${at}` : null,
                 "aria-label": "Name of a screen, queue, recurrence or tenant, or the id of a job",
                 placeholder: "Screen, queue, recurrence, tenant, id of a job …",
                 spellcheck: "false",
@@ -139,12 +138,13 @@ export async function palette(shell) {
                     text = e.target.value;
                     at = 0;
                     redraw();
+                    look();
                 },
             }),
             h(
                 "ul",
                 { id: "places", role: "listbox", "aria-label": "Places" },
-                found.map((one, n) =>
+                rows.map((one, n) =>
                     h(
                         "li",
                         {

@@ -13,7 +13,7 @@ export const STATES = [
     { name: "done", word: "done", hint: "and still kept" },
     { name: "dead", word: "dead", hint: "attempts used up" },
     { name: "cancelled", word: "cancelled", hint: "and still kept" },
-    { name: "expired", word: "expired", hint: "not started in time" },
+    { name: "expired", word: "expired", hint: "not in time" },
 ];
 const WORDS = Object.fromEntries(STATES.map(({ name, word }) => [name, word]));
 export const ENDED = new Set(["done", "dead", "cancelled", "expired"]);

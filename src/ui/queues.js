@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* The screen Queues: a row for each queue, with what holds it. */
+/* The screen Queues: a row for each queue, with what holds it. Names come page by page; what is worth a look comes first. */
 import { get, post } from "./api.js";
 import { rate, spark } from "./chart.js";
 import { attempt } from "./dialog.js";
 import { h } from "./dom.js";
-import { count, number, span } from "./format.js";
+import { ago, count, number, span } from "./format.js";
 import { empty, head, owner, share } from "./parts.js";
 import { href } from "./route.js";
 import { note, series } from "./samples.js";
-import { grid, listKeys, sorted, sorter } from "./table.js";
+import { grid, listKeys, pager, sorted, sorter } from "./table.js";
 
-const PAGE = 1000;
+const PAGE = 200;
 const name = (q) => `${q.tenant}@${q.queue}`;
+
+/** Lists of queues: all of them by name, and those that OVERVIEW has of a kind. */
+const KINDS = {
+    "": { label: () => "By name" },
+    busy: { label: () => "Busiest", none: "No queue has jobs that are ready or running." },
+    held: { label: (o) => `Held ${number(o.held_queues)}`, none: "No queue is held." },
+    unserved: {
+        label: (o) => `No worker waits ${number(o.unserved_queues)}`,
+        none: "For each queue with ready jobs a worker waits.",
+    },
+    dead: { label: (o) => `Dead jobs ${number(o.dead_queues)}`, none: "No queue has dead jobs." },
+};
+const kindOf = (page) => (KINDS[page.route.query.get("kind")] ? page.route.query.get("kind") : "");
+
 const COLUMNS = {
     queue: (q) => q.queue,
     ready: (q) => q.ready,
@@ -19,6 +33,7 @@ const COLUMNS = {
     scheduled: (q) => q.scheduled + q.waiting,
     dead: (q) => q.dead,
     late: (q) => q.lateness_p99_ms,
+    oldest: (q) => q.oldest_ms ?? Infinity,
     workers: (q) => q.waiting_workers,
     out: (q) =>
         series(`queue ${name(q)}`)
@@ -26,10 +41,23 @@ const COLUMNS = {
             .at(-1) ?? 0,
 };
 
+/** Rows of OVERVIEW have few figures, so each queue is asked for. One that is gone meanwhile is left out. */
+const whole = (rows, signal) =>
+    Promise.all(rows.map((q) => get(["queues", q.queue], { tenant: q.tenant }, signal).catch(() => null))).then(
+        (list) => list.filter(Boolean),
+    );
+
 async function load(page) {
-    const answer = await get(["queues"], { tenant: page.tenant, limit: PAGE }, page.signal);
-    for (const q of answer.queues) note(`queue ${name(q)}`, q);
-    return answer.queues;
+    const kind = kindOf(page),
+        begins = page.route.query.get("name") ?? "";
+    const after = page.route.query.get("after") ?? begins;
+    const [overview, answer] = await Promise.all([
+        get(["overview"], { tenant: page.tenant }, page.signal),
+        kind ? null : get(["queues"], { tenant: page.tenant, limit: PAGE, after }, page.signal),
+    ]);
+    const list = kind ? await whole(overview[kind], page.signal) : answer.queues;
+    for (const q of list) note(`queue ${name(q)}`, q);
+    return { overview, list, kind, begins, more: !kind && list.length === PAGE };
 }
 
 /** Pauses or resumes. */
@@ -64,6 +92,7 @@ function row(page, q) {
                 : h("span", { class: "muted" }, "0"),
         ),
         h("td", { class: "wide-only" }, share(q)),
+        h("td", { class: "num wide-only" }, q.oldest_ms === null ? "–" : ago(q.oldest_ms).replace(/ ago$/, "")),
         h("td", { class: "num wide-only" }, span(q.lateness_p99_ms)),
         h("td", { class: "num wide-only" }, number(q.waiting_workers)),
         h("td", { class: "num wide-only" }, rates.length ? rate(rates.at(-1)) : "–"),
@@ -77,55 +106,75 @@ function row(page, q) {
     );
 }
 
+const table = (page, list) =>
+    h(
+        "div",
+        { class: "scroll card" },
+        grid(
+            [
+                sorter(page, "queue", "Queue", ""),
+                sorter(page, "ready", "Ready"),
+                sorter(page, "running", "Running"),
+                sorter(page, "scheduled", "Later"),
+                sorter(page, "dead", "Dead"),
+                h("th", { class: "wide-only" }, "Pending"),
+                sorter(page, "oldest", "Oldest", "num wide-only"),
+                sorter(page, "late", "Late p99", "num wide-only"),
+                sorter(page, "workers", "Waiting workers", "num wide-only"),
+                sorter(page, "out", "Out", "num wide-only"),
+                h("th", { class: "wide-only" }, "Since opened"),
+                h("th", null, h("span", { class: "hidden" }, "Actions")),
+            ],
+            sorted(page, list, COLUMNS).map((q) => row(page, q)),
+        ),
+    );
+
+const kinds = (page, overview, kind) =>
+    h(
+        "nav",
+        { class: "tabs", "aria-label": "Which queues" },
+        Object.entries(KINDS).map(([key, one]) =>
+            h(
+                "a",
+                { href: page.href(["queues"], { kind: key }), "aria-current": key === kind ? "page" : null },
+                one.label(overview),
+            ),
+        ),
+    );
+
 export const queues = {
     every: 2000,
     title: () => "Queues",
     enter: () => listKeys(),
     load,
-    view: (list, page) => {
-        const text = page.route.query.get("name") ?? "";
-        const shown = sorted(
-            page,
-            list.filter((q) => name(q).includes(text)),
-            COLUMNS,
-        );
+    view: ({ overview, list, kind, begins, more }, page) => {
+        // The server answers names behind the text, so those that begin with it come first.
+        const shown = kind ? list : list.filter((q) => `${q.queue} ${q.tenant}@${q.queue}`.includes(begins));
+        const none = kind
+            ? [KINDS[kind].none]
+            : begins
+              ? ["No queue has such a name."]
+              : [
+                    "There is no queue yet.",
+                    "A queue comes to be with its first job: belfry schedule hello --payload hi",
+                ];
         return [
             head("Queues", {
-                lead: list.length === PAGE ? `The first ${number(PAGE)} by name` : count(list.length, "queue"),
+                lead: count(overview.queues, "queue"),
                 actions: h("input", {
                     type: "search",
                     class: "filter",
-                    placeholder: "Name has …",
-                    "aria-label": "Name has",
-                    value: text,
-                    oninput: (e) => page.ask({ name: e.target.value }, true),
+                    placeholder: "Name begins with …",
+                    "aria-label": "Name begins with",
+                    value: begins,
+                    oninput: (e) => page.ask({ name: e.target.value, kind: "", after: "" }, true),
                 }),
             }),
-            shown.length
-                ? h(
-                      "div",
-                      { class: "scroll card" },
-                      grid(
-                          [
-                              sorter(page, "queue", "Queue", ""),
-                              sorter(page, "ready", "Ready"),
-                              sorter(page, "running", "Running"),
-                              sorter(page, "scheduled", "Later"),
-                              sorter(page, "dead", "Dead"),
-                              h("th", { class: "wide-only" }, "Pending"),
-                              sorter(page, "late", "Late p99", "num wide-only"),
-                              sorter(page, "workers", "Waiting workers", "num wide-only"),
-                              sorter(page, "out", "Out", "num wide-only"),
-                              h("th", { class: "wide-only" }, "Since opened"),
-                              h("th", null, h("span", { class: "hidden" }, "Actions")),
-                          ],
-                          shown.map((q) => row(page, q)),
-                      ),
-                  )
-                : empty(
-                      list.length ? "No queue has such a name." : "There is no queue yet.",
-                      list.length ? null : "A queue comes to be with its first job: belfry schedule hello --payload hi",
-                  ),
+            kinds(page, overview, kind),
+            shown.length ? table(page, shown) : empty(...none),
+            pager(page, more ? (page.tenant === "*" ? full(list.at(-1)) : list.at(-1).queue) : null),
         ];
     },
 };
+
+const full = (q) => (q.tenant === "default" ? q.queue : name(q));

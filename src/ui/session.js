@@ -8,6 +8,7 @@ const LOOK = ["admin", "read-only"],
 const ROLES = {
     STATS: LOOK,
     QUEUES: LOOK,
+    OVERVIEW: LOOK,
     WORKERS: LOOK,
     QUEUE: LOOK,
     TENANT: LOOK,

@@ -8,16 +8,19 @@
  *   every              milliseconds between two loads; 0 means once
  *   enter(page)        optional; answers a function that is called when the reader leaves
  * `page` has the route, the session, the chosen tenant, a place for the screen's own state, and refresh() and redraw(). */
-import { bus, get, Gone, Problem } from "./api.js";
+import { bus, Gone, Problem } from "./api.js";
 import { h, morph } from "./dom.js";
 import { attempt } from "./dialog.js";
 import { icon } from "./icons.js";
 import { bind } from "./keys.js";
+import { nameInput, tenantsLike } from "./names.js";
 import { go, href, Route } from "./route.js";
 import { SCREENS } from "./screens.js";
 import { logout } from "./session.js";
 import { nextTheme, theme } from "./theme.js";
 import { help, palette } from "./palette.js";
+
+const MANY = 50; // tenants from which on a name is typed and not chosen
 
 class Page {
     constructor(shell, route, screen) {
@@ -134,8 +137,7 @@ export class Shell {
 
     async findTenants() {
         if (!this.session.everywhere || !this.session.may("TENANTS")) return;
-        const answer = await get(["tenants"]).catch(() => null);
-        this.tenants = answer ? answer.tenants.map((t) => t.tenant) : [];
+        this.tenants = await tenantsLike("");
         this.frame();
     }
 
@@ -293,15 +295,25 @@ export class Shell {
     scope(page) {
         if (!this.session.everywhere) return h("span", { class: "label calm" }, this.session.tenant);
         const chosen = page.route.query.get("tenant") ?? "";
+        const take = (name) => page.ask({ tenant: name, cursor: "", after: "" });
         const names = chosen && !this.tenants.includes(chosen) ? [chosen, ...this.tenants] : this.tenants;
+        if (this.tenants.length >= MANY)
+            return nameInput({
+                id: "tenant",
+                label: "Tenant",
+                every: "All tenants",
+                value: chosen,
+                list: this.tenants,
+                like: tenantsLike,
+                take,
+                redraw: (list) => {
+                    this.tenants = list;
+                    this.frame();
+                },
+            });
         return h(
             "select",
-            {
-                class: "scope",
-                "aria-label": "Tenant",
-                value: chosen,
-                onchange: (e) => page.ask({ tenant: e.target.value, cursor: "" }),
-            },
+            { class: "scope", "aria-label": "Tenant", value: chosen, onchange: (e) => take(e.target.value) },
             h("option", { value: "", selected: !chosen }, "All tenants"),
             names.map((name) => h("option", { value: name, selected: name === chosen }, name)),
         );

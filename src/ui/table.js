@@ -54,3 +54,13 @@ export function sorted(page, list, columns) {
     const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
     return [...list].sort((a, b) => (down ? -1 : 1) * order(value(a), value(b)));
 }
+
+/** The way to the things behind a name, and back. */
+export const pager = (page, last) =>
+    (last !== null || page.route.query.get("after")) &&
+    h(
+        "div",
+        { class: "pager" },
+        page.route.query.get("after") && h("button", { onclick: () => history.back() }, "‹ Back"),
+        last !== null && h("button", { onclick: () => page.ask({ after: last }) }, "Next page ›"),
+    );

@@ -8,7 +8,9 @@ import { icon } from "./icons.js";
 import { act, empty, facts, head, meter, quantiles, section, STATES, up } from "./parts.js";
 import { go, href } from "./route.js";
 import { settings } from "./setting.js";
-import { grid, listKeys, sorted, sorter } from "./table.js";
+import { grid, listKeys, pager, sorted, sorter } from "./table.js";
+
+const PAGE = 200;
 
 const SETTINGS = [
     {
@@ -90,14 +92,20 @@ export const tenants = {
     every: 3000,
     title: () => "Tenants",
     enter: () => listKeys(),
-    load: async (page) =>
-        (await get(["tenants"], {}, page.signal)).tenants.filter(
-            (t) => page.tenant === "*" || t.tenant === page.tenant,
-        ),
-    view: (list, page) => {
+    load: async (page) => {
+        const after = page.route.query.get("after") ?? "";
+        if (page.tenant !== "*")
+            return { list: [await find(["tenants", page.tenant], {}, page.signal)].filter(Boolean) };
+        const [overview, answer] = await Promise.all([
+            get(["overview"], { tenant: "*", limit: 1 }, page.signal),
+            get(["tenants"], { limit: PAGE, after }, page.signal),
+        ]);
+        return { list: answer.tenants, total: overview.tenants, more: answer.tenants.length === PAGE };
+    },
+    view: ({ list, total, more }, page) => {
         const most = Math.max(...list.map((t) => t.kept_bytes), 1);
         return [
-            head("Tenants", { lead: count(list.length, "tenant") }),
+            head("Tenants", { lead: count(Math.max(total ?? 0, list.length), "tenant") }),
             list.length
                 ? h(
                       "div",
@@ -161,6 +169,7 @@ export const tenants = {
                       ),
                   )
                 : empty("There is no tenant yet.", "A tenant comes to be with its first job or setting."),
+            pager(page, more ? list.at(-1).tenant : null),
         ];
     },
 };

@@ -51,7 +51,8 @@ static const struct shape_field setting_fields[] = {
 const struct shape_field queue_fields[] = {
     SHOW_TENANT(name), SHOW_QUEUE(name), SHOW_WORD("held_by", hold, hold_text, OR_NULL),
     JOB_STATES(STATE)
-    SHOW_INT("waiting_workers", waiters),
+    SHOW_INT("waiting_workers", waiters), SHOW_MOMENT("oldest_ms", oldest_ms, OR_NULL),
+    SHOW_MOMENT("asked_ms", asked_ms, OR_NULL),
     SHOW_PART(settings, struct queue_settings, setting_fields),
     SHOW_PART(counters, struct counters, counter_fields), SHOW_HIST("lateness", "ms", lateness),
     SHOW_HIST("runtime", "ms", runtime), SHOW_HIST("wait", "ms", wait), { 0 },

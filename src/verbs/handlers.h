@@ -9,7 +9,7 @@
 
 /* Where rows have arguments that handlers take by their index, for speed. */
 enum { SUBJECT }; /* the first one names the thing that the verb is about */
-enum { SCHEDULE_IN = 2, SCHEDULE_ANSWER = 22 };
+enum { SCHEDULE_IN = 2, SCHEDULE_ANSWER = 22, SCHEDULE_WAIT };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT };
 enum { HELD_ID, HELD_TOKEN, HELD_OPTIONS };
 enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
@@ -22,7 +22,8 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_stats, run_queues, run_queue, run_pause, run_redrive, run_tenant, run_tenants, run_preview,
     run_explain, run_batch, run_recur, run_recurrence, run_recurrences, run_recurpause,
     run_recurrun, run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit,
-    run_tokencreate, run_tokens, run_tokenrevoke, run_workers, run_series, run_errors;
+    run_tokencreate, run_tokens, run_tokenrevoke, run_workers, run_edit, run_clone,
+    run_overview, run_series, run_errors;
 
 /* Fields of replies. Each table stands beside its handler; see shapes.c. */
 extern const struct shape_field scheduled_fields[], summary_fields[], job_fields[],
@@ -31,7 +32,8 @@ extern const struct shape_field scheduled_fields[], summary_fields[], job_fields
     tenant_stats_fields[], step_fields[], occurrence_fields[], recurrence_fields[],
     recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[], bulk_fields[],
     audit_fields[], audit_page_fields[], token_fields[], new_token_fields[], worker_fields[],
-    series_fields[], series_page_fields[], error_fields[], error_page_fields[];
+    glance_fields[], overview_fields[], series_fields[], series_page_fields[], error_fields[],
+    error_page_fields[];
 extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
 extern const struct shape_field counter_fields[]; /* of struct counters */
 
@@ -59,6 +61,11 @@ void verb_sees_ask(struct verb_call *c, struct str worker, struct str queues);
  * workers are not noted. */
 struct worker *verb_sees_holder(struct verb_call *c, struct job_id id, uint64_t token);
 
+/* ---- Waiting for the end of a job: look.c ---- */
+
+/* Has the call wait for the end of the job, as long as the argument says. See verb_await. */
+void await_begin(struct verb_call *c, struct job_id id, const struct arg_value *wait);
+
 /* ---- Replies ---- */
 
 /* Writes an error whose text says everything. */
@@ -70,6 +77,10 @@ bool verb_missing(struct verb_call *c, int err);
 /* Writes OK, or the engine's error. */
 void verb_ok(struct verb_call *c, int err);
 void reply_id(struct reply *r, struct job_id id);
+/* Options of a job that all verbs show alike: labels.c. */
+void reply_tags(struct reply *r, const struct job_labels *labels);
+void reply_meta(struct reply *r, const struct job_labels *labels);
+void reply_gates(struct reply *r, bool passing);
 /* Writes the answer of SCHEDULE: a map, or the id. */
 void reply_scheduled(struct reply *r, bool map, const struct schedule_result *result);
 /* Notes for the audit log the id of a new thing, and a word about it. */
@@ -147,6 +158,10 @@ static inline struct str arg_str(const struct arg_value *v)
 unsigned args_store(const struct verb_call *c, void *ret);
 /* The job that the arguments describe, without its due time. False after an error reply. */
 bool item_of(struct verb_call *c, struct item *ret);
+/* Stores the options that may be given several times: each stands for all of its kind. */
+void item_labels(struct verb_call *c, struct item *ret);
+/* Only an admin may have a job kept for longer than its queue says. False after an error reply. */
+bool may_retain(struct verb_call *c, const struct job_spec *spec);
 /* The job with its due time, by SCHEDULE's row. False after an error reply. */
 bool schedule_of(struct verb_call *c, struct item *ret);
 /* The argument that is given of RRULE, CRON and EVERY, which stand in this order in a row. NULL

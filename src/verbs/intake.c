@@ -47,8 +47,7 @@ bool queue_named(struct verb_call *c, struct str queue, char buf[QUEUE_MAX_BYTES
     return true;
 }
 
-/* Stores the options that may be given several times. */
-static void labels_of(struct verb_call *c, struct item *ret)
+void item_labels(struct verb_call *c, struct item *ret)
 {
     const struct arg *args = c->verb->args;
     struct job_spec *spec = &ret->spec;
@@ -60,15 +59,20 @@ static void labels_of(struct verb_call *c, struct item *ret)
         if (args[i].as != AS_LIST)
             continue;
         if (args[i].type == ARG_NAME) {
+            spec->tags = ret->tags;
+            spec->tag_count = 0;
             while (spec->tag_count <= TAGS_MAX &&
                    verb_each(c, i, &word, &ret->tags[spec->tag_count], &same))
                 spec->tag_count++;
         } else if (args[i].type == ARG_META) {
+            spec->meta = ret->meta;
+            spec->meta_count = 0;
             while (spec->meta_count <= METAS_MAX &&
                    verb_each(c, i, &word, &ret->meta[spec->meta_count].name,
                              &ret->meta[spec->meta_count].value))
                 spec->meta_count++;
         } else {
+            spec->after = ret->after;
             while (spec->after_count <= AFTER_MAX && verb_each(c, i, &word, &text, &same))
                 id_parse(text, &ret->after[spec->after_count++]); /* verb_parse has checked it */
         }
@@ -91,9 +95,8 @@ static bool retains_little(struct verb_call *c, const struct job_spec *spec)
     return false;
 }
 
-/* Only an admin may have a job kept for longer than its queue says. So producers cannot fill the
- * disk for years. False after an error reply. */
-static bool may_retain(struct verb_call *c, const struct job_spec *spec)
+/* So producers cannot fill the disk for years. */
+bool may_retain(struct verb_call *c, const struct job_spec *spec)
 {
     return spec->retain_ms < 0 || !c->who || c->who->role == ROLE_ADMIN || retains_little(c, spec);
 }
@@ -109,13 +112,10 @@ bool item_of(struct verb_call *c, struct item *ret)
         .retain_ms = -1,
         .expire_ms = -1,
         .key_hold_ms = -1,
-        .tags = ret->tags,
-        .meta = ret->meta,
-        .after = ret->after,
         .after_fail = AFTERFAIL_CANCEL,
     };
     args_store(c, &ret->spec);
-    labels_of(c, ret);
+    item_labels(c, ret);
     return queue_named(c, ret->spec.queue, ret->name, &ret->spec.queue) &&
            may_retain(c, &ret->spec);
 }
@@ -159,7 +159,13 @@ void run_schedule(struct verb_call *c)
     struct schedule_result result;
     struct item item;
 
-    if (schedule_of(c, &item) && !verb_failed(c, engine_schedule(c->engine, &item.spec, &result)))
+    const struct arg_value *wait = &c->args[SCHEDULE_WAIT];
+
+    if (!schedule_of(c, &item) || verb_failed(c, engine_schedule(c->engine, &item.spec, &result)))
+        return;
+    if (wait->set)
+        await_begin(c, result.id, wait);
+    else
         reply_scheduled(c->reply, item.map, &result);
 }
 

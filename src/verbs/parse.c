@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "base/suggest.h"
 #include "base/time.h"
 #include "record/backoff.h"
 
@@ -182,17 +183,61 @@ static size_t find_option(const struct verb *v, size_t first, struct str word)
     return i;
 }
 
-/* Says what is wrong with a word, and how the verb is used. */
-static int fail_usage(const struct parse *p, const struct verb *v, const char *before,
-                      struct str word, const char *behind)
+static void put_upper(struct buf *out, const char *text)
 {
-    struct buf usage = { 0 };
+    for (; *text; text++)
+        buf_append(out, &(char){ (char)toupper((unsigned char)*text) }, 1);
+}
 
-    verb_usage(v, &usage);
-    snprintf(p->why, p->why_size, "%s%.*s%s; usage: %.*s", before,
-             (int)(word.len < 40 ? word.len : 40), word.ptr, behind, (int)usage.len, usage.ptr);
-    buf_fini(&usage);
+/* Takes the sentence, and frees it. */
+static int fail_with(const struct parse *p, struct buf *why)
+{
+    snprintf(p->why, p->why_size, "%.*s", STR_ARG(buf_view(why)));
+    buf_fini(why);
     return BELFRY_INVALID;
+}
+
+/* "SCHEDULE queue payload", without the options. */
+static void put_positional(const struct verb *v, struct buf *out)
+{
+    buf_text(out, v->name);
+    for (const struct arg *a = v->args; a->positional; a++)
+        buf_printf(out, a->optional ? " [%s]" : " %s", a->name);
+}
+
+static int fail_few(const struct parse *p, const struct verb *v)
+{
+    struct buf why = { 0 };
+
+    buf_text(&why, "too few arguments: expected ");
+    put_positional(v, &why);
+    buf_printf(&why, "; HELP %s says more", v->name);
+    return fail_with(p, &why);
+}
+
+/* A word where an option should be. Users of command lines write dashes in front of options. */
+static int fail_option(const struct parse *p, const struct verb *v, size_t first, struct str word)
+{
+    struct suggest s = { .given = word };
+    struct buf why = { 0 };
+
+    while (s.given.len > 0 && s.given.ptr[0] == '-')
+        s.given = (struct str){ s.given.ptr + 1, s.given.len - 1 };
+    for (const struct arg *a = v->args + first; a->type != ARG_END; a++)
+        suggest_offer(&s, a->name);
+    word.len = word.len < 40 ? word.len : 40;
+    buf_printf(&why, "unknown option '%.*s'; ", STR_ARG(word));
+    if (s.best) {
+        buf_text(&why, "did you mean ");
+        put_upper(&why, s.best);
+        buf_text(&why, "?");
+    } else if (v->args[first].type == ARG_END) {
+        buf_text(&why, "expected ");
+        put_positional(v, &why);
+    } else {
+        buf_printf(&why, "HELP %s lists the options", v->name);
+    }
+    return fail_with(p, &why);
 }
 
 /* Words that an option takes, its name included. */
@@ -231,6 +276,35 @@ bool verb_each(const struct verb_call *c, size_t arg, size_t *at, struct str *re
     return false;
 }
 
+static void usage_type(const struct arg *a, struct buf *out)
+{
+    static const char *const kinds[] = {
+        [ARG_NAME] = "name",     [ARG_NAMES] = "names",       [ARG_BYTES] = "bytes",
+        [ARG_PAYLOAD] = "bytes", [ARG_KEY] = "key",           [ARG_ID] = "id",
+        [ARG_TOKEN] = "token",   [ARG_DURATION] = "duration", [ARG_MOMENT] = "moment",
+        [ARG_INT] = "number",    [ARG_BACKOFF] = "back-off",  [ARG_CURSOR] = "cursor",
+        [ARG_TENANT] = "name",   [ARG_RATE] = "rate",         [ARG_META] = "name value",
+        [ARG_ITEMS] = "items",
+    };
+
+    buf_text(out, a->type == ARG_WORD ? a->words : kinds[a->type]);
+}
+
+static int fail_valueless(const struct parse *p, const struct arg *a)
+{
+    struct buf why = { 0 };
+
+    buf_printf(&why, "option %s has no value; expected: ", a->name);
+    usage_type(a, &why);
+    return fail_with(p, &why);
+}
+
+static int fail_twice(const struct parse *p, const struct arg *a)
+{
+    snprintf(p->why, p->why_size, "option %s is given twice", a->name);
+    return BELFRY_INVALID;
+}
+
 /* The number of words that the option takes, or an error. */
 static int parse_option(const struct parse *p, const struct verb *v, size_t first,
                         const struct str *words, size_t left, struct arg_value *ret,
@@ -241,11 +315,11 @@ static int parse_option(const struct parse *p, const struct verb *v, size_t firs
     int err;
 
     if (a->type == ARG_END)
-        return fail_usage(p, v, "unknown option '", words[0], "'");
+        return fail_option(p, v, first, words[0]);
     if (left < option_width(a))
-        return fail_usage(p, v, "option ", str_of(a->name), " has no value");
+        return fail_valueless(p, a);
     if (ret[o].set && !a->many)
-        return fail_usage(p, v, "option ", str_of(a->name), " is given twice");
+        return fail_twice(p, a);
     err = parse_value(p, a, words[1], &ret[o]);
     if (!err && a->type == ARG_META && words[2].len > META_MAX_BYTES)
         err = fail_size(p, a, words[2].len, META_MAX_BYTES);
@@ -269,7 +343,7 @@ int verb_parse(const struct verb *v, const struct verb_host *host, const struct 
             (at == n || v->args[find_option(v, i + 1, words[at])].type != ARG_END))
             continue; /* only options follow */
         if (at == n)
-            return fail_usage(&p, v, "too few arguments", STR(""), "");
+            return fail_few(&p, v);
         err = parse_value(&p, &v->args[i], words[at++], &ret[i]);
         if (err)
             return err;
@@ -331,20 +405,6 @@ unsigned args_store(const struct verb_call *c, void *ret)
     return fields;
 }
 
-static void usage_type(const struct arg *a, struct buf *out)
-{
-    static const char *const kinds[] = {
-        [ARG_NAME] = "name",     [ARG_NAMES] = "names",       [ARG_BYTES] = "bytes",
-        [ARG_PAYLOAD] = "bytes", [ARG_KEY] = "key",           [ARG_ID] = "id",
-        [ARG_TOKEN] = "token",   [ARG_DURATION] = "duration", [ARG_MOMENT] = "moment",
-        [ARG_INT] = "number",    [ARG_BACKOFF] = "back-off",  [ARG_CURSOR] = "cursor",
-        [ARG_TENANT] = "name",   [ARG_RATE] = "rate",         [ARG_META] = "name value",
-        [ARG_ITEMS] = "items",
-    };
-
-    buf_text(out, a->type == ARG_WORD ? a->words : kinds[a->type]);
-}
-
 void verb_usage(const struct verb *v, struct buf *out)
 {
     buf_text(out, v->name);
@@ -353,8 +413,7 @@ void verb_usage(const struct verb *v, struct buf *out)
         if (a->positional) {
             buf_text(out, a->name);
         } else {
-            for (const char *c = a->name; *c; c++)
-                buf_append(out, &(char){ (char)toupper((unsigned char)*c) }, 1);
+            put_upper(out, a->name);
             buf_text(out, " ");
             usage_type(a, out);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* RECUR and the other verbs about recurrences. */
 #include "engine/recurrence.h"
+#include "record/opts.h"
 #include "verbs/handlers.h"
 #include "verbs/page.h"
 
@@ -77,21 +78,59 @@ const struct shape_field recurrence_summary_fields[] = {
     SHOW_OWN("skipped", SHAPE_INT, put_skipped), { 0 },
 };
 
-const struct shape_field recurrence_fields[] = {
+static const struct shape_field recurrence_whole[] = {
     SHOW_ALL(recurrence_summary_fields), SHOW_MAPS("ledger", "LedgerEntry", put_ledger), { 0 },
+};
+#undef OF
+
+/* A recurrence, and the options of its jobs as RECUR gave them. */
+struct recurrence_shown {
+    struct recurrence_view view;
+    struct job_opts opts;
+    struct job_labels labels;
+};
+
+static void put_tags(struct reply *r, const void *view)
+{
+    reply_tags(r, &((const struct recurrence_shown *)view)->labels);
+}
+
+static void put_meta(struct reply *r, const void *view)
+{
+    reply_meta(r, &((const struct recurrence_shown *)view)->labels);
+}
+
+static void put_gates(struct reply *r, const void *view)
+{
+    reply_gates(r, ((const struct recurrence_shown *)view)->opts.passing);
+}
+
+#define OF struct recurrence_shown
+const struct shape_field recurrence_fields[] = {
+    SHOW_PART(view, struct recurrence_view, recurrence_whole),
+    SHOW_INT("attempts", opts.attempts, OR_NULL), SHOW_TEXT("backoff", opts.backoff, OR_NULL),
+    SHOW_DURATION("lease_ms", opts.lease_ms, OR_NULL), SHOW_DURATION("retain_ms", opts.retain_ms, OR_NULL),
+    SHOW_DURATION("expire_ms", opts.expire_ms, OR_NULL), SHOW_OWN("tags", SHAPE_LIST, put_tags),
+    SHOW_OWN("meta", SHAPE_DICT, put_meta), SHOW_BOOL("notify", opts.notify),
+    SHOW_OWN("gates", SHAPE_TEXT, put_gates, .values = "hold|pass"), SHOW_BYTES("order", opts.order, OR_NULL),
+    SHOW_TEXT("push", opts.push, OR_NULL), { 0 },
 };
 /* clang-format on */
 
 static void recurrence_show(struct verb_call *c)
 {
-    struct recurrence_view v;
+    struct recurrence_shown s;
 
-    if (verb_missing(c, engine_recurrence_get(c->engine, c->tenant, c->args[SUBJECT].str, &v)))
+    if (verb_missing(c, engine_recurrence_get(c->engine, c->tenant, c->args[SUBJECT].str, &s.view)))
         return;
-    if (v.damaged)
+    if (s.view.damaged) {
         verb_error(c, BELFRY_CORRUPT, "what is stored of it cannot be read: RECURDELETE it");
-    else
-        shape_put(c->reply, recurrence_fields, &v);
+        return;
+    }
+    job_opts_read_rest(wire_reader_of(s.view.r.opts), &s.opts);
+    job_labels_read(wire_reader_of(s.view.r.opts), &s.labels);
+    s.opts.expire_ms = s.opts.expire_ms > 0 ? s.opts.expire_ms : -1;
+    shape_put(c->reply, recurrence_fields, &s);
 }
 
 void run_recurrence(struct verb_call *c)

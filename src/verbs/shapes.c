@@ -30,6 +30,8 @@ const struct shape shapes[] = {
     { "AuditEntry", audit_fields },
     { "AuditPage", audit_page_fields },
     { "Worker", worker_fields },
+    { "Overview", overview_fields },
+    { "Glance", glance_fields },
     { "Token", token_fields },
     { "NewToken", new_token_fields },
     { 0 },

@@ -20,6 +20,7 @@
     SHOW_INT("slow", h.slow, METRIC("slow_total", "Pieces of work that held the loop for slow_work or longer.")), \
     SHOW_INT("stalls", h.stalls, METRIC("stalls_total", "Times that the loop stood still for 50 ms or more.")), \
     SHOW_INT("waiting_workers", s.waiters, METRIC("waiting_workers", "LEASE requests that wait.")), \
+    SHOW_INT("waiting_results", s.awaits, METRIC("waiting_results", "Requests that wait for the end of a job.")), \
     SHOW_INT("audit_entries", s.audit_entries, METRIC("audit_entries", "Entries of the audit log.")), \
     SHOW_INT("audit_dropped", s.audit_dropped, METRIC("audit_dropped_total", "Entries of the audit log that were forgotten before audit_retention was over, as there were more than audit_max.")), \
     SHOW_INT("audit_refused", h.audit_refused, METRIC("audit_refused_total", "Changes that were refused because their tenant had made as many entries of the audit log as audit_rate allows.")), \
@@ -54,6 +55,11 @@
 #define COMMITS_FIGURES \
     SHOW_INT("commits", p.commits, METRIC("journal_commits_total", "Commits that were written.")), \
     SHOW_INT("", p.committed_bytes, METRIC("journal_committed_bytes_total", "Bytes of commits."))
+
+#define DISK_FIGURES \
+    SHOW_SIZE("disk_bytes", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")), \
+    SHOW_SIZE("disk_free_bytes", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")), \
+    SHOW_INT("disk_low", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused."))
 
 #define RECLAIM_FIGURES \
     SHOW_INT("journal_reclaimed", p.reclaimed_segments, METRIC("journal_reclaimed_segments_total", "Segments that were reclaimed.")), \
@@ -116,6 +122,8 @@ const struct shape_field stats_fields[] = {
     RECLAIM_FIGURES,
     COMMITS_FIGURES,
     EPOCH_FIGURES,
+    DISK_FIGURES,
+    SHOW_HIST("commit", "us", h.commit_us),
     SHOW_PART(s.counters, struct counters, counter_fields),
     SHOW_PART(h.fetch_us, struct hist, fetch_fields),
     SHOW_HIST("fetch", "us", h.fetch_us),
@@ -144,9 +152,7 @@ const struct shape_field storage_metrics[] = {
     SHOW_INT("", h.spans_dropped, METRIC("otlp_spans_dropped_total", "Spans that it did not take in time.")),
     SHOW_INT("", h.log_lost, METRIC("log_lines_lost_total", "Lines of the server's log that nobody read in time.")),
     SHOW_INT("", h.log_left_out, METRIC("log_lines_left_out_total", "Lines of the server's log that were left out, as there were many others with their message.")),
-    SHOW_INT("", h.disk_bytes, METRIC("disk_bytes", "Size of the file system that has the data.")),
-    SHOW_INT("", h.disk_free_bytes, METRIC("disk_free_bytes", "What is left of it.")),
-    SHOW_INT("", h.disk_low, METRIC("disk_low", "1 while space is at its reserve and new jobs are refused.")),
+    DISK_FIGURES,
     JOBS_FIGURES,
     RUNS_FIGURES,
     JOURNAL_FIGURES,

@@ -34,6 +34,8 @@
 #define EVERY      { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "the times are START, and one after each such duration" }
 #define TZ(into)   { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, into, .help = "time zone, such as Europe/Berlin; UTC if not given" }
 
+#define AWAIT(text) { "wait", ARG_DURATION, .min = 0, .max = AWAIT_MAX_MS, .help = text }
+
 /* Stores the value in a member of a struct, by the member's type. */
 #define INTO(struct_, member)                                                                                         \
     .as = _Generic(((struct_ *)NULL)->member, int64_t: AS_I64, int: AS_INT, unsigned: AS_ENUM, bool: AS_BOOL,         \
@@ -64,11 +66,12 @@
 #define SPEC_GATES(text)     { "gates", ARG_WORD, .words = "hold|pass", OF_JOB(passing), .help = text }
 #define SPEC_ORDER(text)     { "order", ARG_KEY, OF_JOB(order), .help = text }
 #define SPEC_PUSH(text)      { "push", ARG_BYTES, .max = URL_MAX_BYTES, OF_JOB(push), .help = text }
+#define SPEC_KEY_HOLD(text)  { "key_hold", ARG_DURATION, .min = 0, .max = KEY_HOLD_MAX_MS, OF_JOB(key_hold_ms), .help = text }
 
 const struct verb verb_table[] = {
     { "SCHEDULE", VERB_ADDS | VERB_PRODUCER | VERB_QUICK, "Schedules a job. Without IN and AT it is due at once.",
       "the job's id; with ANSWER map a map: id, created (false if the key was taken) and outcome (created, kept or "
-      "replaced)", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
+      "replaced); with WAIT the job, as GET shows it", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
         SPEC_QUEUE("name of the queue"),
         SPEC_PAYLOAD("any bytes, up to max_payload"),
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
@@ -95,11 +98,12 @@ const struct verb verb_table[] = {
                    "then unique among these jobs"),
         SPEC_PUSH("URL to which the server pushes the job; needed in a queue whose PUSH_URL is `job`, refused in "
                   "any other"),
-        { "key_hold", ARG_DURATION, .min = 0, .max = KEY_HOLD_MAX_MS, OF_JOB(key_hold_ms),
-          .help = "how long the key stays taken after the job is done, dead or cancelled; the longer one of this and "
-                  "the KEY_HOLD of the queue counts" },
+        SPEC_KEY_HOLD("how long the key stays taken after the job is done, dead or cancelled; the longer one of this and "
+                      "the KEY_HOLD of the queue counts"),
         { "answer", ARG_WORD, .words = "id|map", .http = "map",
-          .help = "`id` (the default): the answer is the job's id; `map`: it is a map of id, created and outcome" } } },
+          .help = "`id` (the default): the answer is the job's id; `map`: it is a map of id, created and outcome" },
+        AWAIT("wait until the job has ended, but no longer than this; the answer is then the job, as GET WAIT shows it; "
+              "not for items of BATCH") } },
     { "BATCH", VERB_ADDS | VERB_PRODUCER, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items, or of maps for items with ANSWER map; in mode `each` an error stands "
       "in the place of a refused item",
@@ -170,10 +174,69 @@ const struct verb verb_table[] = {
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
         { "at", ARG_MOMENT, .help = "due at this moment" },
         TENANT } },
+    { "EDIT", VERB_AUDITS | VERB_PRODUCER,
+      "Changes the payload and options of a job that no worker has and that has not ended. The job keeps its id, its queue, its "
+      "keys, its attempts, and all that is not named; a ready job goes behind the jobs that are ready. With REDRIVE yes it changes a dead job and puts it back.",
+      "OK. STATE if a worker has the job, or if it has ended", "EDIT 01… PRIORITY 1 CLEAR expire", run_edit, {
+        ID,
+        { "payload", ARG_PAYLOAD, OF_JOB(payload), .help = "the new payload" },
+        { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
+        { "at", ARG_MOMENT, .help = "due at this moment" },
+        SPEC_PRIORITY("1 is first, 5 is last"),
+        SPEC_ATTEMPTS("how many deliveries before the job is dead; 0 means no limit"),
+        SPEC_BACKOFF("pause before each retry"),
+        SPEC_LEASE("length of its leases"),
+        SPEC_RETAIN("how long the job is kept for GET after it is done, cancelled or expired"),
+        SPEC_EXPIRE("the job becomes expired if it was not started this long after its due time; it counts for a job that "
+                    "was never leased"),
+        SPEC_TAG("its tags, instead of those that it has"),
+        SPEC_META("its metadata, instead of all that it has"),
+        SPEC_NOTIFY("whether quiet hours of its tenant put it off"),
+        SPEC_GATES("`pass`: neither quiet hours nor maintenance hold the job"),
+        SPEC_PUSH("URL to which the server pushes the job, in a queue whose PUSH_URL is `job`"),
+        SPEC_KEY_HOLD("how long the key stays taken after the job is done, dead or cancelled"),
+        { "clear", ARG_WORD, .many = true, .words = "attempts|backoff|lease|retain|expire|tag|meta|push|key_hold",
+          .help = "this is as if it had not been given; may be given several times" },
+        { "redrive", ARG_WORD, .words = "no|yes",
+          .help = "`yes`: the job is dead, and is put back with its attempts counted anew, due at once without IN and AT; for an admin" },
+        TENANT } },
+    { "CLONE", VERB_ADDS | VERB_PRODUCER,
+      "Schedules a job with the payload and options of another one, which may have ended. Without IN and AT it is due at once. "
+      "It has no key and waits for no job, unless you give some.",
+      "the new job's id; with ANSWER map a map, as SCHEDULE answers; NOTFOUND if there is no such job", "CLONE 01… IN 10m QUEUE reminder.retry", run_clone, {
+        ID,
+        { "queue", ARG_NAME, .help = "another queue" },
+        { "payload", ARG_PAYLOAD, OF_JOB(payload), .help = "another payload" },
+        { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
+        { "at", ARG_MOMENT, .help = "due at this moment" },
+        SPEC_KEY("the key of the new job"),
+        SPEC_IFEXISTS("if the key is taken: `keep` (the default), `replace` or `reject`, as in SCHEDULE"),
+        SPEC_PRIORITY("this and the options below are as in SCHEDULE, if they are not to be as those of the other job"),
+        SPEC_ATTEMPTS("how many deliveries before the job is dead"),
+        SPEC_BACKOFF("pause before each retry"),
+        SPEC_LEASE("length of its leases"),
+        SPEC_RETAIN("how long the job is kept after it is done, cancelled or expired"),
+        SPEC_EXPIRE("the job becomes expired if it was not started this long after its due time"),
+        SPEC_TAG("its tags, instead of those of the other job"),
+        SPEC_META("its metadata, instead of all that of the other job"),
+        SPEC_AFTER("the new job waits until this job is done"),
+        SPEC_AFTERFAIL("if a job of AFTER ends otherwise than done: `cancel` (the default) or `run`"),
+        SPEC_NOTIFY("whether quiet hours of its tenant put it off"),
+        SPEC_GATES("`pass`: neither quiet hours nor maintenance hold the job"),
+        SPEC_ORDER("its ordering key"),
+        SPEC_PUSH("URL to which the server pushes the job"),
+        SPEC_KEY_HOLD("how long the key stays taken after the job is done, dead or cancelled"),
+        { "clear", ARG_WORD, .many = true, .words = "attempts|backoff|lease|retain|expire|tag|meta|order|push|key_hold",
+          .help = "this is not taken from the other job; may be given several times" },
+        { "answer", ARG_WORD, .words = "id|map", .http = "map", .help = "`map`: the answer is a map of id, created and outcome" },
+        TENANT } },
     { "GET", VERB_READS | VERB_PRODUCER | VERB_WORKER, "Shows a job, by id or by KEY and QUEUE.",
       "a map with everything known of the job, its attempts included; null if there is none",
       "GET 01…", run_get, {
-        ID_OR_KEY, TENANT } },
+        ID_OR_KEY, TENANT,
+        AWAIT("wait until the job has ended, but no longer than this. The answer is the job: with its result if it has ended, else "
+              "with its state so far. A job that is awaited is kept for 10s after its end, whatever its RETAIN; if it is "
+              "forgotten before the answer, that is null") } },
     { "LIST", VERB_READS | VERB_PRODUCER,
       "Lists jobs, page by page. A call does a bounded amount of work, and a page ends at 2 MiB. So a page may be short or empty although "
       "there are more. A job that moves between memory and disk meanwhile may be in several pages; a client that "
@@ -348,6 +411,16 @@ const struct verb verb_table[] = {
       "first_ms, seen_ms, asked_ms (null if it has not asked since the start), running (null for workers without a name), done and "
       "failed (in the last hour), partial (true if so many jobs are leased that running is too low)", "WORKERS LIMIT 20", run_workers, {
         LIMIT, { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all tenants" } } },
+    { "OVERVIEW", VERB_READS | VERB_WIDE,
+      "Shows what is worth a look among all queues and tenants: those with most jobs come first. The server looks at 4,000 queues at a "
+      "time, so with many queues the counts and places are some seconds old; the figures of each row are those of now.",
+      "a map: at_ms (when the server last had looked at all; null: it has not yet), queues and tenants (how many there are), held_queues, "
+      "unserved_queues, dead_queues and gated_tenants (how many of the kinds below), and arrays of maps: busy (queues with ready or "
+      "leased jobs), held (queues that have such jobs and give none), unserved (queues with ready jobs for which no worker waits), dead "
+      "(queues with dead jobs), gated (tenants in maintenance or quiet hours, paused, or with nine tenths of MAX_PENDING)", "OVERVIEW",
+      run_overview, {
+        { "limit", ARG_INT, .min = 1, .max = 10, INTO(struct listing, limit), .help = "how many of each kind at most; 10 if not given" },
+        { "tenant", ARG_TENANT, .help = "only queues of this tenant; `*`, the default, for all tenants" } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {
         { "after", ARG_BYTES, .max = QUEUE_MAX_BYTES, INTO(struct listing, after),
           .help = "only queues behind this name, for the next page; with TENANT * the name is `tenant@queue`, or "

@@ -91,6 +91,28 @@ def test_a_precise_error(b, args, code, words):
     assert b.call("PING") == "PONG"
 
 
+@pytest.mark.parametrize("args, text", [
+    (("SCHEDUL", "q", "x"), "UNKNOWN unknown verb 'SCHEDUL'; did you mean SCHEDULE?"),
+    (("lsit",), "UNKNOWN unknown verb 'lsit'; did you mean LIST?"),
+    (("del", "q"), "UNKNOWN unknown verb 'del'; did you mean DELETE?"),
+    (("PNIG",), "UNKNOWN unknown verb 'PNIG'; did you mean PING?"),
+    (("FROBNICATE",), "UNKNOWN unknown verb 'FROBNICATE'; HELP lists all verbs"),
+    (("HELP", "LAESE"), "UNKNOWN unknown verb 'LAESE'; did you mean LEASE?"),
+    (("SCHEDULE", "q", "x", "PRIORTY", 1), "INVALID unknown option 'PRIORTY'; did you mean PRIORITY?"),
+    (("SCHEDULE", "q", "x", "--in", "1s"), "INVALID unknown option '--in'; did you mean IN?"),
+    (("SCHEDULE", "q", "x", "if_exists", "keep"), "INVALID unknown option 'if_exists'; did you mean IFEXISTS?"),
+    (("SCHEDULE", "q", "x", "COLOUR", "red"), "INVALID unknown option 'COLOUR'; HELP SCHEDULE lists the options"),
+    (("STATS", "now"), "INVALID unknown option 'now'; HELP STATS lists the options"),
+    (("TOKENREVOKE", "me", "now"), "INVALID unknown option 'now'; expected TOKENREVOKE name"),
+    (("SCHEDULE", "q"), "INVALID too few arguments: expected SCHEDULE queue payload; HELP SCHEDULE says more"),
+    (("SCHEDULE", "q", "x", "IN"), "INVALID option in has no value; expected: duration"),
+    (("SCHEDULE", "q", "x", "IFEXISTS"), "INVALID option ifexists has no value; expected: keep|replace|reject"),
+    (("SCHEDULE", "q", "x", "IN", "1h", "in", "2h"), "INVALID option in is given twice"),
+])
+def test_the_nearest_name_is_told_instead_of_all(b, args, text):
+    assert str(answer_of(b, *args)) == text
+
+
 def test_bad_input_changes_nothing(server):
     with server.wire() as w:
         for args in (("SCHEDULE", "q", "x", "PRIORITY", 9), ("QUEUE", "q", "ATTEMPTS", 3, "BACKOFF", "never"),

@@ -21,8 +21,8 @@ def normal(value):
     if isinstance(value, dict):
         return {k: normal(v) for k, v in value.items()
                 if not re.fullmatch(r"(id|token|uptime_ms|commands|connections|commits|epoch|cursor|.*_bytes|"
-                                    r"(due|at|until|created|edited|start|nominal|next|from|to|end|ended|keep|asked)_ms|"
-                                    r"total_.*|lateness_.*|runtime_.*|fetch.*|late_ms|revision)", k)}
+                                    r"(due|at|until|created|edited|start|nominal|next|from|to|end|ended|keep|asked|oldest)_ms|"
+                                    r"total_.*|lateness_.*|runtime_.*|fetch.*|commit_.*|late_ms|revision)", k)}
     if isinstance(value, list):
         return [normal(v) for v in value]
     if isinstance(value, str) and re.fullmatch(r"[0-9A-Z]{26}", value):
@@ -41,6 +41,9 @@ CASES = [
      ("POST", "/v1/leases", {"queues": ["{q}", "other"], "count": 2, "for": "30s", "worker": "w"}), "jobs"),
     ("get", ["GET", "{id}"], ("GET", "/v1/jobs/{id}", None), None),
     ("get by key", ["GET", "KEY", "{q}-key", "QUEUE", "{q}"], ("GET", "/v1/queues/{q}/keys/{q}-key", None), None),
+    ("get and wait", ["GET", "{id}", "WAIT", "10ms"], ("GET", "/v1/jobs/{id}?wait=10ms", None), None),
+    ("schedule and wait", ["SCHEDULE", "{q}", "x", "IN", "1h", "WAIT", 10],
+     ("POST", "/v1/jobs", {"queue": "{q}", "payload": "x", "in": "1h", "wait": 10}), None),
     ("list", ["LIST", "QUEUE", "{q}", "LIMIT", 10], ("GET", "/v1/jobs?queue={q}&limit=10", None), None),
     ("list by tag", ["LIST", "QUEUE", "{q}", "TAG", "t"], ("GET", "/v1/jobs?queue={q}&tag=t", None), None),
     ("explain", ["EXPLAIN", "{id}"], ("GET", "/v1/jobs/{id}/explain", None), None),
@@ -59,6 +62,11 @@ CASES = [
     ("cancel a running one", ["CANCEL", "{id}"], ("DELETE", "/v1/jobs/{id}", None), "outcome"),
     ("reschedule", ["RESCHEDULE", "{waiting}", "AT", "2099-01-01T00:00:00Z"],
      ("PATCH", "/v1/jobs/{waiting}", {"at": "2099-01-01T00:00:00Z"}), "OK"),
+    ("edit", ["EDIT", "{waiting}", "PAYLOAD", "new", "TAG", "a", "TAG", "b", "META", "m", "v", "CLEAR", "key_hold", "CLEAR", "push"],
+     ("POST", "/v1/jobs/{waiting}/edit", {"payload": "new", "tag": ["a", "b"], "meta": {"m": "v"}, "clear": ["key_hold", "push"]}), "OK"),
+    ("edit of a leased one", ["EDIT", "{id}", "PRIORITY", 1], ("POST", "/v1/jobs/{id}/edit", {"priority": 1}), None),
+    ("clone", ["CLONE", "{id}", "QUEUE", "{q}", "IN", "1h", "KEY", "k2", "CLEAR", "tag", "ANSWER", "map"],
+     ("POST", "/v1/jobs/{id}/clone", {"queue": "{q}", "in": "1h", "key": "k2", "clear": ["tag"]}), None),
     ("redrive", ["REDRIVE", "QUEUE", "{q}", "LIMIT", 3], ("POST", "/v1/queues/{q}/redrive", {"limit": 3}), "redriven"),
     ("queue", ["QUEUE", "{q}"], ("GET", "/v1/queues/{q}", None), None),
     ("queue settings", ["QUEUE", "{q}", "ATTEMPTS", 9, "BACKOFF", "fixed:2s", "RATE", "5/1m", "MAX_RUNNING", 3],
@@ -69,6 +77,7 @@ CASES = [
     ("errors of a queue", ["ERRORS", "QUEUE", "{q}", "STATE", "dead", "STATE", "scheduled"],
      ("GET", "/v1/errors?queue={q}&state=dead&state=scheduled", None), None),
     ("figures of a tenant", ["SERIES", "TENANT", "t-{q}", "STEP", "1h"], ("GET", "/v1/series?tenant=t-{q}&step=1h", None), None),
+    ("overview", ["OVERVIEW", "TENANT", "t-{q}", "LIMIT", 5], ("GET", "/v1/overview?tenant=t-{q}&limit=5", None), None),
     ("list by states", ["LIST", "QUEUE", "{q}", "STATE", "ready", "STATE", "leased", "WORKER", "w", "PREVIEW", 3],
      ("GET", "/v1/jobs?queue={q}&state=ready&state=leased&worker=w&preview=3", None), None),
     ("queues of a tenant", ["QUEUES", "TENANT", "t-{q}"], ("GET", "/v1/queues?tenant=t-{q}", None), "queues"),

@@ -51,6 +51,13 @@ def times_of(rules, start):
     return [at for first, period in rules for at in range(first, start + SPAN, period)]
 
 
+def print_deviation(words, step, jobs, counted):
+    """For a reader of `pytest -s`: the figures that the test compares."""
+    worst = max(abs(a - b) / max(b, 1) for a, b in zip(jobs, counted))
+    print(f"\n{' '.join(words) or 'all'}, steps of {step // MINUTE} min: forecast {sum(jobs)}, counted {sum(counted)}, "
+          f"largest deviation of a step {100 * worst:.3f} %", end="")
+
+
 def ask(w, start, step, *words):
     steps = w.call("FORECAST", "FROM", start, "TO", start + SPAN, "STEP", step, *words)
     assert not any(s["partial"] for s in steps)
@@ -69,8 +76,10 @@ def test_forecast_is_a_full_count(full):
                     (("TENANT", "default", "QUEUE", "tick"), [], every["default"])):
                 times = times_of(rules, start)
                 jobs, recurring = ask(w, start, step, *words)
+                counted = in_steps([at for scope in wanted for at in due[scope]] + times, start, step)
+                print_deviation(words, step, jobs, counted)
                 assert recurring == in_steps(times, start, step), words
-                assert jobs == in_steps([at for scope in wanted for at in due[scope]] + times, start, step), words
+                assert jobs == counted, words
 
 
 def test_an_http_client_asks_for_a_queue(full):

@@ -31,7 +31,7 @@ PROGRAMS = {
 *" token create "*) "$REAL/belfry" "$@" | tee answer; sed -n 's/.*\(root\.[A-Za-z0-9_-]\{43\}\).*/\1/p' answer >>"$HOME/pasted" ;;
 *) exec "$REAL/belfry" "$@" ;;
 esac""",
-    "belfryd": r"""case " $* " in *" --check-config "*) exec "$REAL/belfryd" "$@" ;; esac
+    "belfryd": r"""case " $* " in *" --check-config "* | *" token create "*) exec "$REAL/belfryd" "$@" ;; esac
 if [ -e server.pid ]; then
     kill "$(cat server.pid)"
     while kill -0 "$(cat server.pid)" 2>/dev/null; do sleep 0.05; done

@@ -6,6 +6,7 @@ import pty
 import re
 import secrets
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -41,6 +42,8 @@ def test_the_greeting_can_be_typed_as_it_stands(make_server):
     try:
         port = int(wait_for(lambda: server.port_file.exists() and server.port_file.read_text()))
         assert f"http://127.0.0.1:{port}/docs" in said
+        page = re.search(r"dashboard is at (http://\S+)", said)[1]
+        assert page == f"http://127.0.0.1:{port}/" and b"Belfry" in urllib.request.urlopen(page, timeout=30).read()
         lines = [line.strip() for line in said.splitlines() if line.startswith("    ")]
         assert [line.split()[0].split("/")[-1] for line in lines] == ["belfry"] * 2 + ["redis-cli"] * 3
         for line in lines:

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: MIT
 """`belfry work`, which runs a command for each job."""
+import fcntl
 import json
 import os
+import pty
+import re
 import signal
+import struct
+import subprocess
+import termios
 import time
 
 import pytest
 
-from conftest import best, wait_for
+from conftest import BUILD, ENV, best, wait_for
 from shell import answer, get, ok, run, schedule
 
 
@@ -270,3 +276,56 @@ def test_lines_of_several_commands_have_the_id_of_their_job(cli, work, q):
     assert all(f"{id} | e" in err for id in ids)
     schedule(cli, q, "x")
     assert work(q, "--drain", "-j", "2", "--no-prefix", "--", "cat").wait()[1] == "x"
+
+
+def screen(said, columns):
+    """The lines that a terminal shows, which goes on in the next line when a character follows a full one."""
+    lines, column = [""], 0
+    for part in re.findall(r"\x1b\[K|.", said, re.S):
+        if part == "\x1b[K":
+            lines[-1] = lines[-1][:column]
+        elif part == "\r":
+            column = 0
+        elif part == "\n":
+            lines.append("")
+        else:
+            if column == columns:
+                lines.append("")
+                column = 0
+            lines[-1] = lines[-1][:column].ljust(column) + part + lines[-1][column + 1:]
+            column += 1
+    return [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("command", [["cat"], ["sh", "-c", "cat; echo"], ["true"]], ids=["part", "whole", "none"])
+def test_what_work_says_begins_a_line_of_a_terminal(shared_server, cli, q, command):
+    ids = [schedule(cli, q, "hi"), schedule(cli, q, "x" * 300)]
+    reader, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 300, 0, 0))
+    process = subprocess.Popen([str(BUILD / "belfry"), "--port", str(shared_server.port), "work", q, "--drain", "--",
+                                *command], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
+                               env={**ENV, "TERM": "xterm"})
+    os.close(terminal)
+    said = b""
+    try:
+        while data := os.read(reader, 4096):
+            said += data
+    except OSError: # its other end is closed
+        pass
+    os.close(reader)
+    assert process.wait(60) == 0
+    lines = screen(said.decode(), 300)
+    assert lines[0].startswith("belfry: working on"), said
+    assert [next(line for line in lines if id in line).split(":")[:2] for id in ids] == [["belfry", " " + id] for id in ids]
+    assert [line for line in lines[1:] if not line.startswith("belfry: ")] == \
+        ([""] if command[0] == "true" else ["hi", "x" * 300, ""])
+
+
+def test_what_work_says_begins_a_line_of_a_file(shared_server, cli, q, tmp_path):
+    ids = [schedule(cli, q, "hi"), schedule(cli, q, "there\n")]
+    with open(tmp_path / "log", "w") as log:
+        subprocess.run([str(BUILD / "belfry"), "--port", str(shared_server.port), "work", q, "--drain", "--", "cat"],
+                       stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=ENV, check=True, timeout=60)
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("belfry: ")] == ["hi", "there"]
+    assert all(any(line.startswith(f"belfry: {id}: done") for line in lines) for id in ids)

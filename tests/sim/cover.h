@@ -161,6 +161,13 @@
     X(EXPIRED_WAITING, "a job expired while it waited for another")               \
     X(EXPIRED_KEY, "the key of a job that expired on disk was free")              \
     X(LABELLED_COLD, "the labels of a job on disk were asked for")                \
+    X(EDITED, "a job was edited")                                                 \
+    X(EDITED_COLD, "a job on disk was edited")                                    \
+    X(EDITED_WAITING, "a job was edited while it waited for another")             \
+    X(EDITED_DEAD, "a dead job was edited and put back")                          \
+    X(CLONED, "a job was cloned")                                                 \
+    X(CLONED_COLD, "a job on disk was cloned")                                    \
+    X(CLONED_ENDED, "a job that has ended was cloned")                            \
     X(LISTED_TAG, "jobs were listed by tag")                                      \
     X(LISTED_MORE, "jobs were listed by worker, recurrence, order or end")        \
     X(BATCH_ALL, "a batch was taken as a whole")                                  \

@@ -489,6 +489,29 @@ int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_
 int model_cancel(struct model *m, struct job_id id);
 /* 0, NOTFOUND or STATE. */
 int model_delete(struct model *m, struct job_id id);
+/* What an edit names: bits. */
+enum {
+    NAMES_PAYLOAD = 1,
+    NAMES_DUE = 2,
+    NAMES_PRIORITY = 4,
+    NAMES_ATTEMPTS = 8,
+    NAMES_BACKOFF = 16,
+    NAMES_LEASE = 32,
+    NAMES_RETAIN = 64,
+    NAMES_EXPIRE = 128,
+    NAMES_HOLD = 256,
+    NAMES_LABELS = 512,
+    NAMES_NOTIFY = 1024,
+    NAMES_GATES = 2048,
+    NAMES_ALL = 4095
+};
+
+/* The values of a job, without its due time and the jobs that it waits for. */
+struct model_spec model_spec_of(const struct model_job *job);
+/* Takes what is named from a spec. */
+void model_spec_name(struct model_spec *s, const struct model_spec *from, unsigned names);
+/* Gives a job these values; due_ms -1: its due time stays. */
+int model_edit(struct model *m, struct job_id id, const struct model_spec *s, bool redrive);
 int model_reschedule(struct model *m, struct job_id id, int64_t due_ms);
 int model_redrive(struct model *m, struct job_id id);
 /* Another job that has the key of a dead job; or NULL. */

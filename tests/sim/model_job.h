@@ -26,4 +26,10 @@ void model_ledger_skipped(struct model_recurrence *r, int64_t from_ms, int64_t u
 void model_ledger_told(struct model_recurrence *r, uint64_t seq, enum ledger_outcome outcome,
                        int64_t ended_ms);
 
+/* When it becomes ready: what is due already becomes ready now; with an ordering key its place is
+ * where it says. */
+int64_t model_at_of(const struct model *m, uint32_t order, int64_t due_ms);
+/* It is scheduled once more. */
+void model_again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms);
+
 #endif

@@ -19,8 +19,7 @@ static void set_due(struct model_job *job, int64_t due_ms)
     job->due_ms = due_ms;
 }
 
-/* What is due already becomes ready now; with an ordering key its place is where it says. */
-static int64_t at_of(const struct model *m, uint32_t order, int64_t due_ms)
+int64_t model_at_of(const struct model *m, uint32_t order, int64_t due_ms)
 {
     return due_ms > m->now_ms || order ? due_ms : m->now_ms;
 }
@@ -58,7 +57,7 @@ static int schedule_on(struct model *m, const struct model_spec *spec, struct mo
     job->attempt = job->stalls = 0;
     if (job->state != JOB_WAITING)
         job->state = JOB_SCHEDULED;
-    job->at_ms = job->state == JOB_WAITING ? due : at_of(m, job->order, due);
+    job->at_ms = job->state == JOB_WAITING ? due : model_at_of(m, job->order, due);
     job->retried = false;
     model_fire(m);
     return 0;
@@ -105,7 +104,7 @@ int model_schedule(struct model *m, const struct model_spec *spec, struct job_id
     job->passing = spec->passing;
     job->created_ms = m->now_ms;
     job->due_ms = due;
-    job->at_ms = at_of(m, job->order, due);
+    job->at_ms = model_at_of(m, job->order, due);
     job->progress = -1;
     job->state = due <= m->now_ms ? JOB_READY : JOB_SCHEDULED;
     model_changed(m, job);
@@ -217,7 +216,7 @@ void model_end(struct model *m, struct model_job *job, enum job_state state, uin
     model_recur_ended(m, job, true);
 }
 
-static void again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms)
+void model_again(struct model *m, struct model_job *job, int64_t due_ms, int64_t at_ms)
 {
     job->state = JOB_SCHEDULED;
     set_due(job, due_ms);
@@ -243,7 +242,7 @@ static bool marked(struct model *m, struct model_job *job)
     job->payload = job->next_payload;
     job->attempt = job->stalls = 0;
     job->holding = false;
-    again(m, job, job->next_due_ms, at_of(m, job->order, job->next_due_ms));
+    model_again(m, job, job->next_due_ms, model_at_of(m, job->order, job->next_due_ms));
     return true;
 }
 
@@ -254,7 +253,7 @@ static void retry(struct model *m, struct model_job *job)
     job->at_low += m->now_ms;
     job->at_high += m->now_ms;
     job->at_open = true;
-    again(m, job, job->due_ms, job->at_high);
+    model_again(m, job, job->due_ms, job->at_high);
     job->retried = true;
     m->queues[job->queue].counters.retried++;
 }
@@ -306,7 +305,7 @@ int model_complete(struct model *m, struct job_id id, uint64_t token, uint32_t r
     if (once_more) {
         job->attempt = job->stalls = 0;
         job->holding = false;
-        again(m, job, m->now_ms + again_ms, m->now_ms + again_ms);
+        model_again(m, job, m->now_ms + again_ms, m->now_ms + again_ms);
     } else if (job->replacing) {
         marked(m, job);
     } else {
@@ -330,7 +329,7 @@ int model_fail(struct model *m, struct job_id id, uint64_t token, uint32_t error
         if (final || exhausted(m, job)) {
             model_end(m, job, JOB_DEAD, 0);
         } else if (retry_ms >= 0) {
-            again(m, job, job->due_ms, m->now_ms + retry_ms);
+            model_again(m, job, job->due_ms, m->now_ms + retry_ms);
             job->retried = true;
             m->queues[job->queue].counters.retried++;
         } else {
@@ -372,7 +371,7 @@ int model_release(struct model *m, struct job_id id, uint64_t token, int64_t in_
     attempt_over(m, job, ATTEMPT_RELEASED, 0);
     if (!marked(m, job)) {
         job->attempt--;
-        again(m, job, job->due_ms, m->now_ms + in_ms);
+        model_again(m, job, job->due_ms, m->now_ms + in_ms);
         job->retried = true;
     }
     model_fire(m);
@@ -437,7 +436,7 @@ int model_reschedule(struct model *m, struct job_id id, int64_t due_ms)
     model_lose_turn(m, job->queue); /* it may have been the last one, and be ready again */
     job->holding = false;
     job->deferred_ms = -1;
-    again(m, job, due_ms, at_of(m, job->order, due_ms));
+    model_again(m, job, due_ms, model_at_of(m, job->order, due_ms));
     model_fire(m);
     return 0;
 }
@@ -461,7 +460,7 @@ int model_redrive(struct model *m, struct job_id id)
     job->held = false;
     job->hold_ms = 0;
     job->attempt = job->stalls = 0;
-    again(m, job, m->now_ms, m->now_ms);
+    model_again(m, job, m->now_ms, m->now_ms);
     model_after_revived(m, job);
     model_fire(m);
     return 0;

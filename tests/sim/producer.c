@@ -246,8 +246,7 @@ void step_reschedule(struct world *w)
                         .execute = reschedule, .id = id, .ms = due, .scope = world_scope(w, id) });
 }
 
-/* If the model knows no job that has the key of this job, notes the job that holds it once more. */
-static void hold_again(struct world *w, const struct model_job *job)
+void rival_hold_again(struct world *w, const struct model_job *job)
 {
     struct look look = { .partition = w->partition };
     char queue[TEXT_MAX], order[TEXT_MAX], key[TEXT_MAX];
@@ -262,8 +261,7 @@ static void hold_again(struct world *w, const struct model_job *job)
     plan_pause(w, paused);
 }
 
-/* Who has the key of a dead job may have expired on disk, and ended when that was looked for. */
-static void adopt_rivals(struct world *w, unsigned queue)
+void adopt_rivals(struct world *w, unsigned queue)
 {
     for (size_t i = 0; i < w->model.count;) {
         const struct model_job *job = &w->model.jobs[i];
@@ -296,7 +294,7 @@ static bool redrive(struct world *w, const struct request *r)
     if (!err && job && job->key)
         model_unhold(&w->model, job->queue, job->key);
     if (err == BELFRY_KEYEXISTS && job)
-        hold_again(w, job);
+        rival_hold_again(w, job);
     if (err != BELFRY_FULL || !w->model.refusing)
         check_error("REDRIVE", r->id, err, model_redrive(&w->model, r->id));
     cover_cold(world_cold_jobs(w) < cold, EVENT_COLD_REDRIVEN);

@@ -29,6 +29,8 @@ static const struct {
     { "cancel_key", 12, MIXED, step_cancel_key },
     { "delete", 12, MIXED, step_delete },
     { "reschedule", 20, MIXED, step_reschedule },
+    { "edit", 16, MIXED, step_edit },
+    { "clone", 8, MIXED, step_clone },
     { "redrive", 10, MIXED, step_redrive },
     { "redrive_queue", 6, MIXED, step_redrive_queue },
     { "audit", 12, MIXED, step_audit },

@@ -35,6 +35,11 @@ bool bytes_judge(struct world *w, const struct model_spec *specs, size_t n, int 
 int64_t schedule_due(struct world *w);
 struct request schedule_random(struct world *w);
 request_fn schedule_one;
+/* The jobs that had the key of a job may have expired on disk, and ended when they were looked for.
+ */
+void adopt_rivals(struct world *w, unsigned queue);
+/* If the model knows no job that has the key of this job, notes the job that holds it once more. */
+void rival_hold_again(struct world *w, const struct model_job *job);
 /* A server that is at its budget reads no requests, but for those that it had read before. */
 bool schedule_pressed(struct world *w);
 /* Counts what happened to a job that was on disk. */

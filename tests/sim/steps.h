@@ -52,6 +52,8 @@ void step_cancel(struct world *w);
 void step_delete(struct world *w);
 void step_cancel_key(struct world *w);
 void step_reschedule(struct world *w);
+void step_edit(struct world *w);
+void step_clone(struct world *w);
 void step_redrive(struct world *w);
 void step_redrive_queue(struct world *w);
 void step_refuse(struct world *w);

@@ -36,6 +36,19 @@ void job_opts_get(const struct job *j, struct job_opts *ret)
     job_opts_read((struct str){ j->tail, j->opts_len }, (int64_t)j->born_ms, ret);
 }
 
+void job_labels_read(struct wire_reader opts, struct job_labels *ret)
+{
+    struct opt o;
+
+    ret->tag_count = ret->meta_count = 0;
+    while (job_opt_next(&opts, &o)) {
+        if (o.type == OPT_TAG && ret->tag_count < TAGS_MAX)
+            ret->tags[ret->tag_count++] = o.bytes;
+        if (o.type == OPT_META && ret->meta_count < METAS_MAX)
+            ret->meta[ret->meta_count++] = (struct meta){ o.bytes, o.value };
+    }
+}
+
 int64_t job_attempts(const struct job *j)
 {
     struct job_opts o;

@@ -153,9 +153,7 @@ static bool workers_wait(const struct queue *q)
     return q->post.waiters > 0 || q->kind->post.waiters > 0 || queue_pushes(q);
 }
 
-/* When a worker last asked for its queue, by whichever way; -1: not since the engine started. One
- * that waits does so. */
-static int64_t asked_ms(const struct engine *e, const struct queue *q)
+int64_t queue_asked_ms(const struct engine *e, const struct queue *q)
 {
     int64_t asked =
         q->post.asked_ms > q->kind->post.asked_ms ? q->post.asked_ms : q->kind->post.asked_ms;
@@ -402,7 +400,7 @@ static void explain_facts(const struct engine *e, const struct job *j, struct ex
     x->ready = q->jobs[JOB_READY];
     for (int i = 0; i < COLD_SLOTS; i++)
         x->ready += slot_is_backlog((enum cold_slot)i) ? (uint64_t)q->cold[i] : 0;
-    x->asked_ms = asked_ms(e, q);
+    x->asked_ms = queue_asked_ms(e, q);
     x->attempt = j->attempt;
     x->attempts = job_attempts(j);
     if (!t)

@@ -6,6 +6,7 @@
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
 #include "engine/place/queue.h"
+#include "engine/views/look.h"
 #include "engine/work/work.h"
 
 static const struct hist none;
@@ -34,6 +35,7 @@ static void queue_view_of(const struct engine *e, const struct queue *q, struct 
         ret->jobs[cold_state((enum cold_slot)i)] += (uint64_t)q->cold[i];
     if (ret->jobs[JOB_READY] > 0)
         ret->oldest_ms = queue_oldest_ms(q);
+    ret->asked_ms = queue_asked_ms(e, q);
 }
 
 int engine_queue_get(const struct engine *e, struct str name, struct queue_view *ret)
@@ -46,15 +48,28 @@ int engine_queue_get(const struct engine *e, struct str name, struct queue_view 
     return 0;
 }
 
-/* The queue behind a name: of all, or of one tenant. */
-static const struct queue *queue_after(const struct engine *e, const struct tenant *t,
-                                       struct str name)
-{
-    const struct tree_node *n = tree_after(t ? &t->sorted_queues : &e->place.known.queues, name);
+/* A walk over queues, or over tenants, up to a limit. */
+struct view_walk {
+    const struct engine *e;
+    bool all; /* queues of all tenants: the nodes are others than those of one tenant */
+    size_t left;
+    int (*queue)(void *arg, const struct queue_view *v);
+    int (*tenant)(void *arg, const struct tenant_view *v);
+    void *arg;
+};
 
-    return !n  ? NULL
-           : t ? container_of(n, const struct queue, sorted[1])
-               : container_of(n, const struct queue, sorted[0]);
+static int visit_queue(void *arg, struct tree_node *n)
+{
+    struct view_walk *w = arg;
+    struct queue_view v;
+
+    if (w->left-- == 0)
+        return 1;
+    queue_view_of(w->e,
+                  w->all ? container_of(n, const struct queue, sorted[0])
+                         : container_of(n, const struct queue, sorted[1]),
+                  &v);
+    return w->queue(w->arg, &v);
 }
 
 int engine_queues(const struct engine *e, struct str tenant, struct str after, size_t limit,
@@ -62,17 +77,13 @@ int engine_queues(const struct engine *e, struct str tenant, struct str after, s
 {
     bool all = str_eq(tenant, STR(TENANT_ALL));
     const struct tenant *t = all ? NULL : tenant_find(e, tenant);
-    const struct queue *q;
+    struct view_walk w = { .e = e, .all = all, .left = limit, .queue = fn, .arg = arg };
     int answer = 0;
 
-    for (; (all || t) && limit > 0 && !answer && (q = queue_after(e, t, after)); limit--) {
-        struct queue_view v;
-
-        after = queue_name(q);
-        queue_view_of(e, q, &v);
-        answer = fn(arg, &v);
-    }
-    return answer;
+    if (all || t)
+        answer =
+            tree_walk(all ? &e->place.known.queues : &t->sorted_queues, after, visit_queue, &w);
+    return answer < 0 ? answer : 0;
 }
 
 static void tenant_view_of(const struct engine *e, struct tenant *t, struct tenant_view *ret)
@@ -107,21 +118,24 @@ int engine_tenant_get(const struct engine *e, struct str name, struct tenant_vie
     return 0;
 }
 
+static int visit_tenant(void *arg, struct tree_node *n)
+{
+    struct view_walk *w = arg;
+    struct tenant_view v;
+
+    if (w->left-- == 0)
+        return 1;
+    tenant_view_of(w->e, container_of(n, struct tenant, sorted), &v);
+    return w->tenant(w->arg, &v);
+}
+
 int engine_tenants(const struct engine *e, struct str after, size_t limit,
                    int (*fn)(void *arg, const struct tenant_view *v), void *arg)
 {
-    const struct tree_node *n;
-    int answer = 0;
+    struct view_walk w = { .e = e, .left = limit, .tenant = fn, .arg = arg };
+    int answer = tree_walk(&e->place.known.tenants, after, visit_tenant, &w);
 
-    for (; limit > 0 && !answer && (n = tree_after(&e->place.known.tenants, after)); limit--) {
-        struct tenant *t = container_of(n, struct tenant, sorted);
-        struct tenant_view v;
-
-        after = tenant_name(t);
-        tenant_view_of(e, t, &v);
-        answer = fn(arg, &v);
-    }
-    return answer;
+    return answer < 0 ? answer : 0;
 }
 
 void engine_tenant_stats(const struct engine *e, struct str tenant, struct tenant_stats *ret)
@@ -183,6 +197,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->queues = e->place.queue_total - e->place.hidden_total;
     ret->tenants = e->place.tenant_total;
     ret->waiters = e->work.waiters;
+    ret->awaits = e->work.awaits;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->place.live_bytes;
     ret->kept_bytes = (uint64_t)e->place.kept.bytes;

@@ -24,6 +24,12 @@ struct ahead {
  * put off are not among them. */
 void ahead_of(const struct engine *e, const struct job *j, struct ahead *ret);
 
+/* ---- explain.c ---- */
+
+/* When a worker last asked for the queue, by whichever way; -1: not since the engine started. One
+ * that waits does so. */
+int64_t queue_asked_ms(const struct engine *e, const struct queue *q);
+
 /* ---- ended.c: how an ended job ended, and how the last attempt did ---- */
 
 void explain_ended(const struct engine *e, const struct job *j, struct explanation *x);

@@ -15,7 +15,7 @@
 /* The moment at which a job becomes ready. A job that is due becomes ready now. A job with an
  * ordering key has its due time as this moment, even if that is past: it is its place in the order.
  */
-static int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
+int64_t moment_of(const struct engine *e, bool ordered, int64_t due)
 {
     return ordered || due > e->now_ms ? due : e->now_ms;
 }

@@ -23,10 +23,7 @@ static int redrive(struct engine *e, struct job *j)
     return emit_put(e, &image);
 }
 
-/* Another job that has the key of a dead job, which may also hold the key itself. NULL with
- * NOTFOUND, COLD or NOMEM. A rival on disk comes to memory, so that the engine need not ask for it
- * twice: a fetch answers about one job only. */
-static struct job *key_rival(struct engine *e, const struct job *j, int *ret_err)
+struct job *job_rival(struct engine *e, const struct job *j, int *ret_err)
 {
     struct job *rival = NULL;
     struct job_opts o;
@@ -53,7 +50,7 @@ int engine_redrive(struct engine *e, struct job_id id)
     j = job_seek(e, id, true, &err);
     if (!j)
         return err;
-    const struct job *rival = key_rival(e, j, &err);
+    const struct job *rival = job_rival(e, j, &err);
     if (rival)
         return key_exists(e, rival);
     return err == BELFRY_NOTFOUND ? redrive(e, j) : err;
@@ -69,7 +66,7 @@ static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
     for (size_t look = q->jobs[JOB_DEAD]; look > 0 && n < limit && !list_empty(&q->dead); look--) {
         struct trail *t = container_of(q->dead.next, struct trail, link);
 
-        if (key_rival(e, t->job, &err)) {
+        if (job_rival(e, t->job, &err)) {
             list_move(&q->dead, &t->link);
             continue;
         }

@@ -60,6 +60,22 @@ static void check(void)
     assert_null(tree_after(&tree, last));
 }
 
+struct walk {
+    int at; /* the last thing that was met */
+    int left;
+};
+
+static int meet(void *arg, struct tree_node *node)
+{
+    struct walk *w = arg;
+
+    do
+        w->at++;
+    while (!things[w->at].in);
+    assert_ptr_equal(node, &things[w->at].node);
+    return --w->left == 0 ? 7 : 0;
+}
+
 static size_t depth(const struct tree_node *n)
 {
     size_t a = n ? depth(n->below[0]) : 0, b = n ? depth(n->below[1]) : 0;
@@ -74,6 +90,22 @@ static void put(int i, bool in)
     else if (!in)
         tree_remove(&tree, &things[i].node); /* also one that is not in it */
     things[i].in = in;
+}
+
+static void a_walk_begins_behind_a_name_and_ends_when_it_is_told_to(void **state)
+{
+    struct walk w = { -1, -1 };
+
+    (void)state;
+    for (int i = 0; i < THINGS; i += 3)
+        put(i, true);
+    assert_int_equal(tree_walk(&tree, STR(""), meet, &w), 0);
+    assert_int_equal(w.at, (THINGS - 1) / 3 * 3);
+    for (int i = 0; i < THINGS; i += 97) { /* the name may be of no thing in the tree */
+        w = (struct walk){ i, 5 };
+        assert_int_equal(tree_walk(&tree, things[i].by_name.name, meet, &w),
+                         i + 5 * 3 < THINGS ? 7 : 0);
+    }
 }
 
 static void things_are_found_in_the_order_of_their_names(void **state)
@@ -106,6 +138,8 @@ static void names_that_come_sorted_make_no_deep_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_walk_begins_behind_a_name_and_ends_when_it_is_told_to,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(things_are_found_in_the_order_of_their_names, begin, end),
         cmocka_unit_test_setup_teardown(names_that_come_sorted_make_no_deep_tree, begin, end),
     };

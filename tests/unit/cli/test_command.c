@@ -9,7 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 #include "front/resp.h"
 
 /* A row with every kind of argument, so that the real table may change. */

@@ -29,8 +29,11 @@ static void it_names_the_port_if_that_is_not_the_usual_one(void **state)
     assert_non_null(strstr(text, "\n    redis-cli -p 2355 COMPLETE <id> <token>"));
     assert_non_null(strstr(text, "http://127.0.0.1:2355/docs"));
     assert_null(strstr(text, "token:"));
+    assert_null(strstr(text, "ashboard"));
     free(text);
-    text = greeting((struct greeting){ .bind = "0.0.0.0", .port = 77, .tokens = true });
+    text = greeting(
+        (struct greeting){ .bind = "0.0.0.0", .port = 77, .dashboard = true, .tokens = true });
+    assert_non_null(strstr(text, "\nThe dashboard is at http://127.0.0.1:77/\n"));
     assert_non_null(strstr(text, "\n    belfry --port 77 work hello -- cat"));
     assert_non_null(strstr(text, "http://127.0.0.1:77/docs"));
     assert_non_null(strstr(text, "BELFRY_AUTH_FILE"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the nearest of several names to a mistyped one. */
-#ifndef CLI_SUGGEST_H
-#define CLI_SUGGEST_H
+#ifndef BASE_SUGGEST_H
+#define BASE_SUGGEST_H
 
 #include "base/str.h"
 

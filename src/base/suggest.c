@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -42,12 +42,16 @@ static size_t edits(struct str a, struct str b)
 
 void suggest_offer(struct suggest *s, const char *name)
 {
-    size_t distance = edits(s->given, str_of(name));
     /* Of three letters one may be wrong: with two it would be another word. */
     size_t most = s->given.len <= 4 ? 1 + (s->given.len > 3) : s->given.len / 3 + 1;
+    size_t len = strlen(name), distance = SIZE_MAX;
+
+    /* A name of another length needs as many edits at least. */
+    if (len <= s->given.len + most && s->given.len <= len + most)
+        distance = edits(s->given, str_of(name));
 
     /* The beginning of a name is as near as it gets. */
-    if (s->given.len >= 3 && strlen(name) > s->given.len &&
+    if (s->given.len >= 3 && len > s->given.len &&
         strncasecmp(name, s->given.ptr, s->given.len) == 0)
         distance = 1;
     if (distance <= most && (!s->best || distance < s->distance)) {
