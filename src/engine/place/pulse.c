@@ -28,7 +28,7 @@
 
 void pulses_init(struct engine *e)
 {
-    struct pulses *p = &e->place.pulses;
+    struct pulses *p = &e->pulses;
 
     lists_init(&p->running.queues, &p->running.tenants, &p->ending.queues, &p->ending.tenants);
 }
@@ -46,8 +46,8 @@ static void minute_clear(struct minute *m)
 
 void pulses_free(struct engine *e)
 {
-    minute_clear(&e->place.pulses.running);
-    minute_clear(&e->place.pulses.ending);
+    minute_clear(&e->pulses.running);
+    minute_clear(&e->pulses.ending);
 }
 
 /* ---- Rows ---- */
@@ -161,7 +161,7 @@ static void pulse_start(struct pulse *p, const struct counters *c, uint64_t numb
 
 static struct minute *minute_of(struct engine *e, const struct pulse *p)
 {
-    struct pulses *all = &e->place.pulses;
+    struct pulses *all = &e->pulses;
 
     return p->number == all->number ? &all->running : &all->ending;
 }
@@ -199,7 +199,7 @@ static void tenant_row(struct engine *e, struct tenant *t)
 
 void pulse_begin(struct engine *e, struct queue *q)
 {
-    struct pulses *p = &e->place.pulses;
+    struct pulses *p = &e->pulses;
     struct minute *m = &p->running;
     struct tenant *t = q->tenant;
 
@@ -222,7 +222,7 @@ void pulse_begin(struct engine *e, struct queue *q)
 
 void pulse_queue_gone(struct engine *e, struct queue *q)
 {
-    if (!list_empty(&q->gauges.pulse.link) && !e->place.pulses.closed)
+    if (!list_empty(&q->gauges.pulse.link) && !e->pulses.closed)
         queue_row(e, q);
     hist_free_few(&e->place.known.pool, q->gauges.pulse.lateness);
     list_remove(&q->gauges.pulse.link);
@@ -230,7 +230,7 @@ void pulse_queue_gone(struct engine *e, struct queue *q)
 
 void pulse_tenant_gone(struct engine *e, struct tenant *t)
 {
-    if (!list_empty(&t->sums.gauges.pulse.link) && !e->place.pulses.closed)
+    if (!list_empty(&t->sums.gauges.pulse.link) && !e->pulses.closed)
         tenant_row(e, t);
     hist_free_few(&e->place.known.pool, t->sums.gauges.pulse.lateness);
     list_remove(&t->sums.gauges.pulse.link);
@@ -255,7 +255,7 @@ static void pulse_undo(struct pulse *p)
 
 void pulses_settle(struct engine *e)
 {
-    struct minute *m = &e->place.pulses.running;
+    struct minute *m = &e->pulses.running;
     struct list *node, *next;
 
     for (node = m->queues.next; node != &m->queues; node = next) {
@@ -285,7 +285,7 @@ static void take_list(struct list *from, struct list *to)
 
 void minute_end(struct engine *e)
 {
-    struct pulses *p = &e->place.pulses;
+    struct pulses *p = &e->pulses;
     struct minute *now = &p->running, *then = &p->ending;
 
     assert(!then->used && list_empty(&then->queues) && list_empty(&then->tenants));
@@ -305,7 +305,7 @@ void minute_end(struct engine *e)
 
 bool minute_gather(struct engine *e, int max)
 {
-    struct minute *m = &e->place.pulses.ending;
+    struct minute *m = &e->pulses.ending;
 
     for (; max > 0 && !list_empty(&m->queues); max--)
         queue_row(e, container_of(m->queues.next, struct queue, gauges.pulse.link));
@@ -325,5 +325,5 @@ bool minute_gather(struct engine *e, int max)
 
 void minute_forget(struct engine *e)
 {
-    minute_clear(&e->place.pulses.ending);
+    minute_clear(&e->pulses.ending);
 }
