@@ -76,7 +76,7 @@ void engine_free(struct engine *e)
 {
     if (!e)
         return;
-    e->place.pulses.closed = true;
+    e->pulses.closed = true;
     waiters_free(e);
     awaits_fini(e);
     bulks_free(e);
@@ -138,7 +138,7 @@ void engine_start(struct engine *e, int64_t wall_ms, int64_t mono_ms, bool stric
     e->now_ms = wall_ms;
     e->mono_ms = mono_ms;
     e->start_ms = mono_ms;
-    e->place.pulses.number = 1;
+    e->pulses.number = 1;
     e->log.strict_until_ms = strict ? mono_ms + STRICT_MS : INT64_MIN;
     rates_begin(e);
     list_each_of (struct trail, t, &e->place.leased, link) {
@@ -343,8 +343,8 @@ uint64_t engine_offered_lsn(const struct engine *e)
 
 uint64_t engine_live_bytes(const struct engine *e)
 {
-    return e->place.live_bytes + e->place.pulses.steps[STEP_MINUTES].bytes +
-           e->place.pulses.steps[STEP_HOURS].bytes + e->cold.graves.count * GRAVE_RECORD +
+    return e->place.live_bytes + e->pulses.steps[STEP_MINUTES].bytes +
+           e->pulses.steps[STEP_HOURS].bytes + e->cold.graves.count * GRAVE_RECORD +
            e->place.names.count * QUEUE_RECORD + e->place.tenants.count * QUEUE_RECORD;
 }
 

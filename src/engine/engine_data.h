@@ -49,6 +49,7 @@ struct engine {
     struct buf scratch;
     char detail[256];
     struct wheel wheels[WHEELS];
+    struct pulses pulses;
     struct place place;
     struct cold cold;
     struct log log;

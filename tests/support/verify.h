@@ -4,7 +4,7 @@
 #define SUPPORT_VERIFY_H
 
 #include "engine/engine.h"
-#include "record/series.h"
+#include "support/verify_series.h"
 
 /* A hash of the logical state: equal after replay of what was written. Walks everything. */
 uint64_t engine_hash(const struct engine *e);
@@ -16,12 +16,5 @@ uint64_t engine_pick_steps(const struct engine *e);
 bool engine_gathered(const struct engine *e, size_t n, struct job_id *ret);
 /* Limits how many timers of a wheel sink in a call, so that a test needs few timers. */
 void engine_slice(struct engine *e, int timers);
-
-/* The same for figures over time, which engine_hash contains. */
-uint64_t series_hash(const struct engine *e);
-/* Checks that steps are in order and their sums right; aborts on a difference. */
-void series_verify(const struct engine *e);
-/* What the server's figures count: all hours, or all minutes, and what is not kept yet. */
-void series_total(const struct engine *e, bool hours, uint64_t ret[SERIES_COUNT_TOTAL]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/verify.h"
+#include "support/verify_series.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ uint64_t series_hash(const struct engine *e)
     uint64_t sum = 0;
 
     for (int kind = 0; kind < STEP_KINDS; kind++) {
-        const struct steps *all = &e->place.pulses.steps[kind];
+        const struct steps *all = &e->pulses.steps[kind];
 
         for (size_t i = 0; i < all->count; i++)
             sum += XXH3_64bits(all->all[i]->bytes, all->all[i]->len) *
@@ -58,7 +58,7 @@ static void verify_step(const struct step *s)
 void series_verify(const struct engine *e)
 {
     for (int kind = 0; kind < STEP_KINDS; kind++) {
-        const struct steps *all = &e->place.pulses.steps[kind];
+        const struct steps *all = &e->pulses.steps[kind];
         int64_t length_ms = kind == STEP_MINUTES ? SERIES_MINUTE_MS : SERIES_HOUR_MS;
         uint64_t bytes = 0;
 
@@ -85,7 +85,7 @@ static void add_pulses(const struct minute *m, uint64_t *sum)
 
 void series_total(const struct engine *e, bool hours, uint64_t ret[SERIES_COUNT_TOTAL])
 {
-    const struct steps *all = &e->place.pulses.steps[hours ? STEP_HOURS : STEP_MINUTES];
+    const struct steps *all = &e->pulses.steps[hours ? STEP_HOURS : STEP_MINUTES];
     struct series_row row;
     bool left_out;
 
@@ -93,6 +93,6 @@ void series_total(const struct engine *e, bool hours, uint64_t ret[SERIES_COUNT_
     for (size_t i = 0; i < all->count; i++)
         if (series_find(step_figures(all->all[i]), STR(""), &row, &left_out))
             add(ret, &row);
-    add_pulses(&e->place.pulses.running, ret);
-    add_pulses(&e->place.pulses.ending, ret);
+    add_pulses(&e->pulses.running, ret);
+    add_pulses(&e->pulses.ending, ret);
 }

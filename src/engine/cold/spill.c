@@ -509,6 +509,6 @@ uint64_t engine_memory(const struct engine *e)
             e->cold.graves.buckets + e->place.asides.by_lane.buckets) *
                sizeof(struct table_node *) +
            e->place.batch.stale.cap + e->place.batch.hints.cap + censuses_bytes(e) +
-           e->place.pulses.running.chunk.cap + e->place.pulses.running.step.cap +
-           e->place.pulses.ending.chunk.cap + e->place.pulses.ending.step.cap;
+           e->pulses.running.chunk.cap + e->pulses.running.step.cap + e->pulses.ending.chunk.cap +
+           e->pulses.ending.step.cap;
 }

@@ -286,7 +286,7 @@ static int copy_frontier(struct engine *e, uint32_t segment)
 /* Copies steps of figures, some at a time. 1: there are more. */
 static int copy_steps(struct engine *e, enum step_kind kind, uint32_t segment, int *budget)
 {
-    const struct steps *all = &e->place.pulses.steps[kind];
+    const struct steps *all = &e->pulses.steps[kind];
     bool twice = MUTANT(e->o.mutant, SERIES_TWICE);
 
     for (size_t i = 0; i < all->count; i++) {

@@ -105,7 +105,6 @@ struct place {
     bool sinking;               /* due jobs are moved to WHEEL_MOMENTS first */
     struct batch batch;
     struct segments segments;
-    struct pulses pulses;
     struct job *shown; /* a job made for an answer, in no index */
 };
 

@@ -28,7 +28,7 @@
 
 void pulses_init(struct engine *e)
 {
-    struct pulses *p = &e->place.pulses;
+    struct pulses *p = &e->pulses;
 
     lists_init(&p->running.queues, &p->running.tenants, &p->ending.queues, &p->ending.tenants);
 }
@@ -46,8 +46,8 @@ static void minute_clear(struct minute *m)
 
 void pulses_free(struct engine *e)
 {
-    minute_clear(&e->place.pulses.running);
-    minute_clear(&e->place.pulses.ending);
+    minute_clear(&e->pulses.running);
+    minute_clear(&e->pulses.ending);
 }
 
 /* ---- Rows ---- */
@@ -56,9 +56,35 @@ struct ref {
     struct str name, body;
 };
 
+/* Rows of one name stay in the order in which they were made: the later is behind the other in the
+ * chunk. */
 static int by_name(const void *a, const void *b)
 {
-    return str_compare(((const struct ref *)a)->name, ((const struct ref *)b)->name);
+    const struct ref *x = a, *y = b;
+    int order = str_compare(x->name, y->name);
+
+    return order ? order : x->name.ptr < y->name.ptr ? -1 : x->name.ptr > y->name.ptr;
+}
+
+/* Writes the sum of rows of one name. There are several if a queue was forgotten in the minute, and
+ * made again. */
+static void write_rows(struct series_writer *w, const struct ref *refs, size_t n)
+{
+    struct series_row sum, row;
+    struct buf body = { 0 };
+
+    if (n == 1) {
+        series_write(w, refs->name, refs->body);
+        return;
+    }
+    series_get_row(refs->body, &sum);
+    for (size_t i = 1; i < n; i++)
+        if (series_get_row(refs[i].body, &row))
+            series_row_add(&sum, &row);
+    series_put_row(&body, &sum);
+    series_write(w, refs->name, buf_view(&body));
+    w->out->failed = w->out->failed || body.failed;
+    buf_fini(&body);
 }
 
 /* Adds the rows of the chunk to the step, in order. */
@@ -77,8 +103,11 @@ static void chunk_flush(struct engine *e, struct minute *m)
     if (!m->failed) {
         qsort(refs, n, sizeof(*refs), by_name);
         struct series_writer w = series_writer_of(&rows, 0);
-        for (size_t i = 0; i < n; i++)
-            series_write(&w, refs[i].name, refs[i].body);
+        for (size_t i = 0, same; i < n; i += same) {
+            for (same = 1; i + same < n && str_eq(refs[i].name, refs[i + same].name); same++)
+                ;
+            write_rows(&w, &refs[i], same);
+        }
         series_merge(&sum, buf_view(&m->step), buf_view(&rows));
         m->failed = rows.failed || sum.failed || !series_trim(&kept, buf_view(&sum), step_most(e));
     }
@@ -132,7 +161,7 @@ static void pulse_start(struct pulse *p, const struct counters *c, uint64_t numb
 
 static struct minute *minute_of(struct engine *e, const struct pulse *p)
 {
-    struct pulses *all = &e->place.pulses;
+    struct pulses *all = &e->pulses;
 
     return p->number == all->number ? &all->running : &all->ending;
 }
@@ -170,7 +199,7 @@ static void tenant_row(struct engine *e, struct tenant *t)
 
 void pulse_begin(struct engine *e, struct queue *q)
 {
-    struct pulses *p = &e->place.pulses;
+    struct pulses *p = &e->pulses;
     struct minute *m = &p->running;
     struct tenant *t = q->tenant;
 
@@ -193,7 +222,7 @@ void pulse_begin(struct engine *e, struct queue *q)
 
 void pulse_queue_gone(struct engine *e, struct queue *q)
 {
-    if (!list_empty(&q->gauges.pulse.link) && !e->place.pulses.closed)
+    if (!list_empty(&q->gauges.pulse.link) && !e->pulses.closed)
         queue_row(e, q);
     hist_free_few(&e->place.known.pool, q->gauges.pulse.lateness);
     list_remove(&q->gauges.pulse.link);
@@ -201,7 +230,7 @@ void pulse_queue_gone(struct engine *e, struct queue *q)
 
 void pulse_tenant_gone(struct engine *e, struct tenant *t)
 {
-    if (!list_empty(&t->sums.gauges.pulse.link) && !e->place.pulses.closed)
+    if (!list_empty(&t->sums.gauges.pulse.link) && !e->pulses.closed)
         tenant_row(e, t);
     hist_free_few(&e->place.known.pool, t->sums.gauges.pulse.lateness);
     list_remove(&t->sums.gauges.pulse.link);
@@ -226,7 +255,7 @@ static void pulse_undo(struct pulse *p)
 
 void pulses_settle(struct engine *e)
 {
-    struct minute *m = &e->place.pulses.running;
+    struct minute *m = &e->pulses.running;
     struct list *node, *next;
 
     for (node = m->queues.next; node != &m->queues; node = next) {
@@ -256,7 +285,7 @@ static void take_list(struct list *from, struct list *to)
 
 void minute_end(struct engine *e)
 {
-    struct pulses *p = &e->place.pulses;
+    struct pulses *p = &e->pulses;
     struct minute *now = &p->running, *then = &p->ending;
 
     assert(!then->used && list_empty(&then->queues) && list_empty(&then->tenants));
@@ -276,7 +305,7 @@ void minute_end(struct engine *e)
 
 bool minute_gather(struct engine *e, int max)
 {
-    struct minute *m = &e->place.pulses.ending;
+    struct minute *m = &e->pulses.ending;
 
     for (; max > 0 && !list_empty(&m->queues); max--)
         queue_row(e, container_of(m->queues.next, struct queue, gauges.pulse.link));
@@ -296,5 +325,5 @@ bool minute_gather(struct engine *e, int max)
 
 void minute_forget(struct engine *e)
 {
-    minute_clear(&e->place.pulses.ending);
+    minute_clear(&e->pulses.ending);
 }

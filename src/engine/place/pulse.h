@@ -19,7 +19,7 @@ void pulse_begin(struct engine *e, struct queue *q);
 /* Called before a counter or a job of the queue changes. */
 static inline void queue_pulse(struct engine *e, struct queue *q)
 {
-    if (q->gauges.pulse.number != e->place.pulses.number)
+    if (q->gauges.pulse.number != e->pulses.number)
         pulse_begin(e, q);
 }
 /* The queue, or the tenant, is about to be forgotten. */

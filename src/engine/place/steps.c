@@ -44,7 +44,7 @@ static void step_free(struct engine *e, struct step *s)
 void steps_free(struct engine *e)
 {
     for (int kind = 0; kind < STEP_KINDS; kind++) {
-        struct steps *all = &e->place.pulses.steps[kind];
+        struct steps *all = &e->pulses.steps[kind];
 
         for (size_t i = 0; i < all->count; i++)
             step_free(e, all->all[i]);
@@ -109,7 +109,7 @@ static void step_drop_far(struct engine *e, struct steps *all, int64_t at_ms)
 /* Enters a step in place of the old one of its moment. There is room in the array. */
 static void step_enter(struct engine *e, enum step_kind kind, struct step *s)
 {
-    struct steps *all = &e->place.pulses.steps[kind];
+    struct steps *all = &e->pulses.steps[kind];
     size_t i = step_seek(all, s->at_ms);
 
     if (i < all->count && all->all[i]->at_ms == s->at_ms)
@@ -155,8 +155,7 @@ static struct step *step_sum(struct engine *e, const struct steps *all, int64_t 
 
 int steps_add(struct engine *e, int64_t at_ms, struct str figures, size_t most)
 {
-    struct steps *minutes = &e->place.pulses.steps[STEP_MINUTES],
-                 *hours = &e->place.pulses.steps[STEP_HOURS];
+    struct steps *minutes = &e->pulses.steps[STEP_MINUTES], *hours = &e->pulses.steps[STEP_HOURS];
     int64_t hour_ms = at_ms - at_ms % SERIES_HOUR_MS;
     struct step *minute = step_sum(e, minutes, at_ms, figures, most);
     struct step *hour = step_sum(e, hours, hour_ms, figures, most);
@@ -175,7 +174,7 @@ int step_set(struct engine *e, enum step_kind kind, int64_t at_ms, struct str fi
 {
     struct step *s = step_new(e, at_ms, figures);
 
-    if (!s || !steps_room(&e->place.pulses.steps[kind])) {
+    if (!s || !steps_room(&e->pulses.steps[kind])) {
         step_free(e, s);
         return BELFRY_NOMEM;
     }
@@ -185,8 +184,7 @@ int step_set(struct engine *e, enum step_kind kind, int64_t at_ms, struct str fi
 
 void steps_fit(struct engine *e)
 {
-    struct steps *minutes = &e->place.pulses.steps[STEP_MINUTES],
-                 *hours = &e->place.pulses.steps[STEP_HOURS];
+    struct steps *minutes = &e->pulses.steps[STEP_MINUTES], *hours = &e->pulses.steps[STEP_HOURS];
     uint64_t share = budget_share(e, SHARE_SERIES) + 4 * STEP_MOST;
 
     while (minutes->bytes + hours->bytes > share && minutes->count + hours->count > 2) {

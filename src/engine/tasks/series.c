@@ -9,7 +9,7 @@
 /* Keeps the figures of the minute that ended. Without memory they are lost, and jobs go on. */
 static void minute_keep(struct engine *e)
 {
-    struct minute *m = &e->place.pulses.ending;
+    struct minute *m = &e->pulses.ending;
 
     if (!m->failed && !MUTANT(e->o.mutant, SERIES_LOST))
         emit_series(e, &(struct series_record){ .at_ms = m->at_ms,
@@ -22,7 +22,7 @@ static void minute_keep(struct engine *e)
 
 void series_advance(struct engine *e)
 {
-    struct pulses *p = &e->place.pulses;
+    struct pulses *p = &e->pulses;
 
     if (!p->ending.used && p->running.used &&
         p->running.at_ms != e->now_ms - e->now_ms % SERIES_MINUTE_MS)
@@ -33,7 +33,7 @@ void series_advance(struct engine *e)
 
 int64_t series_wake(const struct engine *e)
 {
-    const struct pulses *p = &e->place.pulses;
+    const struct pulses *p = &e->pulses;
 
     return p->ending.used    ? e->now_ms
            : p->running.used ? p->running.at_ms + SERIES_MINUTE_MS

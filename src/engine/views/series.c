@@ -43,7 +43,7 @@ int engine_series(struct engine *e, const struct series_filter *f,
                   int (*fn)(void *arg, const struct series_step *s), void *arg,
                   struct list_cursor *cursor)
 {
-    const struct steps *all = &e->place.pulses.steps[f->hours ? STEP_HOURS : STEP_MINUTES];
+    const struct steps *all = &e->pulses.steps[f->hours ? STEP_HOURS : STEP_MINUTES];
     int64_t from_ms = cursor->more ? cursor->due_ms : f->from_ms;
     char text[QUEUE_MAX_BYTES];
     struct str name = row_name(f, text);
