@@ -22,8 +22,10 @@ static const struct {
       NULL },
     { "RECURRENCES", "name,tenant,queue,rule,tz,next,last,paused,open,ran,failed,skipped", NULL },
     { "BULKS", "id,action,state,tenant,queue,matched,changed,skipped,created,ended", NULL },
+    { "ERRORS", "tenant,queue,count,dead,last,error_group,id", NULL },
     { "SERIES",
-      "from,scheduled,picked,succeeded,failed,dead,ready,running,oldest_age,lateness_p50,lateness_p99",
+      "from,scheduled,picked,succeeded,failed,dead,ready,running,oldest_age,lateness_p50,lateness_"
+      "p99",
       NULL },
     { "AUDIT", "at,tenant,user,verb,request,outcome", NULL },
     { "GET", NULL, "deferrals,stalls,notify,gates,cancelling,replacing" },

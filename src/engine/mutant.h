@@ -122,8 +122,7 @@
     X(SERVES_ANOTHER, "another worker is served than the one whose turn it is") \
     X(WORKER_PAST, "LIST by worker looks at present leases only")               \
     X(SERIES_LOST, "figures of a minute are not kept")                          \
-    X(SERIES_TWICE, "a copied minute is added to its hour again")               \
-    X(SERIES_LATE, "counts of a new minute fall into the one before")
+    X(SERIES_TWICE, "a copied minute is added to its hour again")
 
 enum mutant {
     MUTANT_NONE,

@@ -166,22 +166,23 @@ struct tenant_stats {
 };
 
 struct list_filter {
-    struct str tenant;     /* empty or `*`: all */
-    struct str queue;      /* in full; empty: all */
-    int state;             /* -1: all */
-    int64_t from_ms;       /* due; inclusive */
-    int64_t to_ms;         /* due; exclusive; INT64_MAX: no end */
-    struct str tag;        /* empty: any */
-    struct str recurrence; /* its occurrences; empty: any job */
-    struct str key_prefix; /* the beginning of the key; empty: any */
-    struct str order;      /* empty: any */
-    struct str worker;     /* of the present lease, or of a remembered attempt; empty: any */
-    struct str error;      /* a part of the last error; empty: any */
-    int64_t ended_from_ms; /* ended; inclusive; 0: any */
-    int64_t ended_to_ms;   /* ended; exclusive; 0: any */
-    size_t limit;          /* 1 .. 1000 */
-    unsigned states;       /* bits 1 << enum job_state, instead of `state`; 0: `state` counts */
-    uint64_t below;        /* only jobs with a smaller sequence number; 0: all jobs */
+    struct str tenant;      /* empty or `*`: all */
+    struct str queue;       /* in full; empty: all */
+    int state;              /* -1: all */
+    int64_t from_ms;        /* due; inclusive */
+    int64_t to_ms;          /* due; exclusive; INT64_MAX: no end */
+    struct str tag;         /* empty: any */
+    struct str recurrence;  /* its occurrences; empty: any job */
+    struct str key_prefix;  /* the beginning of the key; empty: any */
+    struct str order;       /* empty: any */
+    struct str worker;      /* of the present lease, or of a remembered attempt; empty: any */
+    struct str error;       /* a part of the last error; empty: any */
+    struct str error_group; /* the pattern of the last error: record/errorgroup.h; empty: any */
+    int64_t ended_from_ms;  /* ended; inclusive; 0: any */
+    int64_t ended_to_ms;    /* ended; exclusive; 0: any */
+    size_t limit;           /* 1 .. 1000 */
+    unsigned states;        /* bits 1 << enum job_state, instead of `state`; 0: `state` counts */
+    uint64_t below;         /* only jobs with a smaller sequence number; 0: all jobs */
     size_t stripe;    /* about so many jobs in memory are looked at in one call; 0: some thousand */
     uint64_t *looked; /* the number of jobs that were looked at is added here; may be NULL */
     bool once;        /* there is no second round, see list_cursor.walk: the caller begins anew */

@@ -92,6 +92,7 @@ const struct http_route http_routes[] = {
       .summary = "Shows the server's figures; to a token of one tenant that tenant's." },
     { HTTP_GET, "/v1/tenants/{tenant}/stats", "STATS", "getTenantStats", .status = 200, .shape = "TenantStats",
       .summary = "Shows a tenant's figures." },
+    { HTTP_GET, "/v1/errors", "ERRORS", "listErrors", .status = 200, .shape = "ErrorPage" },
     { HTTP_GET, "/v1/series", "SERIES", "getSeries", .status = 200, .shape = "SeriesPage" },
     { HTTP_GET, "/v1/forecast", "FORECAST", "getForecast", .status = 200, .result = "steps", .shape = "Step" },
 

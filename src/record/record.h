@@ -168,7 +168,7 @@ FIELD_STRUCT(revised_record, REVISED_FIELDS);
     X(LISTEN, listen, LISTEN_FIELDS, true)                                              \
     X(RELEASED, released, RELEASED_FIELDS, true)                                        \
     X(REVISED, revised, REVISED_FIELDS, true)                                           \
-    X(SERIES, series, SERIES_FIELDS, ret->kind < SERIES_KINDS && series_valid(ret->step))
+    X(SERIES, series, SERIES_FIELDS, ret->kind < SERIES_KINDS)
 
 #define TOKEN_FIELDS(F)            \
     F(BYTES, name, "of the token") \

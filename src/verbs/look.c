@@ -167,8 +167,7 @@ const struct shape_field page_fields[] = {
     { 0 },
 };
 
-/* The states that are given, as bits; 0: any. */
-static unsigned states_given(const struct verb_call *c)
+unsigned verb_states(const struct verb_call *c)
 {
     size_t arg = (size_t)(arg_of(c, "state") - c->args), at = 0;
     struct str name, value;
@@ -191,7 +190,7 @@ void run_list(struct verb_call *c)
     int err;
 
     args_store(c, &f);
-    f.states = states_given(c);
+    f.states = verb_states(c);
     if (queue->set && !queue_named(c, queue->str, name, &f.queue))
         return;
     err = page_seek(&l.page);

@@ -17,6 +17,8 @@ const struct shape shapes[] = {
     { "Stats", stats_fields },
     { "TenantStats", tenant_stats_fields },
     { "Step", step_fields },
+    { "ErrorGroup", error_fields },
+    { "ErrorPage", error_page_fields },
     { "SeriesStep", series_fields },
     { "SeriesPage", series_page_fields },
     { "Occurrence", occurrence_fields },

@@ -5,6 +5,7 @@
 #include "engine/audit.h"
 #include "engine/bulk.h"
 #include "engine/series.h"
+#include "record/errorgroup.h"
 #include "recur/rule.h"
 #include "recur/zonedir.h"
 
@@ -250,12 +251,34 @@ const struct verb verb_table[] = {
           .help = "only jobs that this worker has, or had in one of the attempts that GET shows" },
         { "error", ARG_BYTES, .max = ERROR_MAX_BYTES, INTO(struct list_filter, error),
           .help = "only jobs whose last error has this text in it, such as `timeout`" },
+        { "error_group", ARG_BYTES, .max = ERROR_GROUP_MAX, INTO(struct list_filter, error_group),
+          .help = "only jobs whose last error is of this group, as ERRORS shows it" },
         { "ended_from", ARG_MOMENT, INTO(struct list_filter, ended_from_ms), .help = "only jobs that ended at or after this" },
         { "ended_to", ARG_MOMENT, INTO(struct list_filter, ended_to_ms), .help = "only jobs that ended before this" },
         { "preview", ARG_INT, .max = 1000, .help = "show so many bytes of each payload as `preview`, a few less where a "
                                                    "character would be cut; 0 if not given" },
         { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all "
                                         "tenants" } } },
+    { "ERRORS", VERB_READS | VERB_PRODUCER,
+      "Shows why jobs failed: jobs of a queue are one group if their last errors differ only in numbers, ids and quoted texts. Without "
+      "STATE the jobs are those that are dead. A page is made of up to LIMIT such jobs, so a group may be on several pages: add its "
+      "counts. A page may be short or empty although there are more. On a page the group that failed last comes first.",
+      "a map: groups (an array of maps: tenant, queue, error_group (the first line of the errors, with `<n>`, `<id>` and `\"...\"` in "
+      "place of what differs, for ERROR_GROUP of LIST; `<none>` for dead jobs without an error), count, dead (how many of them are dead), "
+      "first_ms and last_ms (when they failed), id and error (of the job that failed last; null if it has none)) and cursor, for the next page; null when there are no "
+      "more", "ERRORS QUEUE reminder.send", run_errors, {
+        { "queue", ARG_NAME, .help = "only this queue" },
+        { "state", ARG_WORD, .many = true, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting",
+          .help = "only jobs in this state, `dead` if not given; may be given several times. `scheduled`, `ready` and `leased` show "
+                  "jobs that are tried again" },
+        { "error", ARG_BYTES, .max = ERROR_MAX_BYTES, INTO(struct list_filter, error),
+          .help = "only jobs whose last error has this text in it, such as `timeout`" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct list_filter, limit),
+          .help = "how many jobs a page is made of at most; 1000 if not given" },
+        { "from", ARG_MOMENT, INTO(struct list_filter, ended_from_ms), .help = "only jobs that ended at or after this" },
+        { "to", ARG_MOMENT, INTO(struct list_filter, ended_to_ms), .help = "only jobs that ended before this" },
+        CURSOR,
+        { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all tenants" } } },
     { "EXPLAIN", VERB_READS | VERB_PRODUCER, "Says why a job has not run, what it waits for and until when, or how it ended; by id or by KEY and QUEUE.",
       "a map: id, state, reason (scheduled, parent, backoff, paused, tenant_paused, maintenance, running_limit, rate_limit, quiet_hours, "
       "slow_start, no_worker, on_disk, behind, ordering_key, endpoint, leased_memory, next, expiry, running or ended), why (a sentence), until_ms (null if not known), "

@@ -214,6 +214,7 @@ static void open_and_find(struct world *w, bool power, enum ending before)
     world_advance(w);
     engine_verify(w->engine);
     w->hash = engine_hash(w->engine);
+    figures_begin(w);
     find_state(w, power);
     fresh(w);
     model_copy(&w->safe[0], &w->found);

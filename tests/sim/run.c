@@ -50,6 +50,7 @@ static const struct {
     { "refuse", 3, MIXED, step_refuse },
     { "invalid", 3, MIXED, step_invalid },
     { "get", 15, MIXED, step_get },
+    { "series", 4, MIXED, step_series },
     { "list", 8, MIXED, step_list },
     { "page", 60, MIXED, step_page },
     { "explain", 15, MIXED, step_explain },

@@ -6,6 +6,9 @@
 
 #include "sim/world.h"
 
+/* figures.c: figures over time */
+void step_series(struct world *w);
+
 /* clock.c: time passes, on both clocks or on one */
 void step_tick(struct world *w);
 void step_wake(struct world *w);

@@ -179,6 +179,7 @@ void world_compare(struct world *w)
     world_adopt(w);
     judge_adopt_forgotten(w->partition, &w->model);
     engine_verify(w->engine);
+    figures_compare(w);
     CHECK(judge_same(w->partition, &w->model, why), "%s", why);
     watch_compare(w);
     check_waiters(w);

@@ -18,6 +18,7 @@
 #define SIM_WORLD_H
 
 #include "partition/partition.h"
+#include "record/series.h"
 #include "sim/cover.h"
 #include "sim/judge.h"
 #include "sim/look.h"
@@ -226,6 +227,8 @@ struct world {
     struct lister lister;
     struct watch watch;
 
+    uint64_t figures[SERIES_COUNT_TOTAL]; /* what figures over time counted before it was opened */
+
     /* Counted for the summary. */
     uint64_t crashes;
     uint64_t reclaimed;
@@ -233,6 +236,13 @@ struct world {
     uint64_t lease_facts; /* of the jobs that were leased last, the newest */
     uint64_t memory_max;  /* beyond the budget, when calm */
 };
+
+/* ---- figures.c ---- */
+
+/* The engine was opened: notes what the figures over time count until now. */
+void figures_begin(struct world *w);
+/* The figures over time must be what the engine counted. */
+void figures_compare(struct world *w);
 
 /* ---- world.c ---- */
 

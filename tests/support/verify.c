@@ -99,7 +99,7 @@ uint64_t engine_hash(const struct engine *e)
     uint64_t sum;
 
     table_each_stripe(&e->place.jobs, 0, 0, hash_job, &h);
-    sum = h.sum + hash_cold(e) + hash_tenants(e);
+    sum = h.sum + hash_cold(e) + hash_tenants(e) + series_hash(e);
     for (size_t i = 0; i < 2; i++) {
         const struct list *node;
 

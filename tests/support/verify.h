@@ -4,6 +4,7 @@
 #define SUPPORT_VERIFY_H
 
 #include "engine/engine.h"
+#include "support/verify_series.h"
 
 /* A hash of the logical state: equal after replay of what was written. Walks everything. */
 uint64_t engine_hash(const struct engine *e);

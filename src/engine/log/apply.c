@@ -408,6 +408,8 @@ int apply_queue(struct engine *e, const struct queue_record *r)
 
 int apply_series(struct engine *e, const struct series_record *r)
 {
+    if (!series_valid(r->step)) /* a start is not refused for figures */
+        return 0;
     return r->kind == SERIES_ADDS
                ? steps_add(e, r->at_ms, r->step, r->most)
                : step_set(e, r->kind == SERIES_MINUTE ? STEP_MINUTES : STEP_HOURS, r->at_ms,

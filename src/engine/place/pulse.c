@@ -56,9 +56,35 @@ struct ref {
     struct str name, body;
 };
 
+/* Rows of one name stay in the order in which they were made: the later is behind the other in the
+ * chunk. */
 static int by_name(const void *a, const void *b)
 {
-    return str_compare(((const struct ref *)a)->name, ((const struct ref *)b)->name);
+    const struct ref *x = a, *y = b;
+    int order = str_compare(x->name, y->name);
+
+    return order ? order : x->name.ptr < y->name.ptr ? -1 : x->name.ptr > y->name.ptr;
+}
+
+/* Writes the sum of rows of one name. There are several if a queue was forgotten in the minute, and
+ * made again. */
+static void write_rows(struct series_writer *w, const struct ref *refs, size_t n)
+{
+    struct series_row sum, row;
+    struct buf body = { 0 };
+
+    if (n == 1) {
+        series_write(w, refs->name, refs->body);
+        return;
+    }
+    series_get_row(refs->body, &sum);
+    for (size_t i = 1; i < n; i++)
+        if (series_get_row(refs[i].body, &row))
+            series_row_add(&sum, &row);
+    series_put_row(&body, &sum);
+    series_write(w, refs->name, buf_view(&body));
+    w->out->failed = w->out->failed || body.failed;
+    buf_fini(&body);
 }
 
 /* Adds the rows of the chunk to the step, in order. */
@@ -77,8 +103,11 @@ static void chunk_flush(struct engine *e, struct minute *m)
     if (!m->failed) {
         qsort(refs, n, sizeof(*refs), by_name);
         struct series_writer w = series_writer_of(&rows, 0);
-        for (size_t i = 0; i < n; i++)
-            series_write(&w, refs[i].name, refs[i].body);
+        for (size_t i = 0, same; i < n; i += same) {
+            for (same = 1; i + same < n && str_eq(refs[i].name, refs[i + same].name); same++)
+                ;
+            write_rows(&w, &refs[i], same);
+        }
         series_merge(&sum, buf_view(&m->step), buf_view(&rows));
         m->failed = rows.failed || sum.failed || !series_trim(&kept, buf_view(&sum), step_most(e));
     }
@@ -181,10 +210,6 @@ void pulse_begin(struct engine *e, struct queue *q)
     if (!m->used)
         m->at_ms = e->now_ms - e->now_ms % SERIES_MINUTE_MS;
     m->used = true;
-    if (!list_empty(&q->gauges.pulse.link) && MUTANT(e->o.mutant, SERIES_LATE)) {
-        q->gauges.pulse.number = p->number;
-        return;
-    }
     if (!list_empty(&q->gauges.pulse.link))
         queue_row(e, q);
     pulse_start(&q->gauges.pulse, &q->counters, p->number, &m->queues);

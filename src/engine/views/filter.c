@@ -4,6 +4,7 @@
 #include "engine/place/queue.h"
 #include "engine/views/look.h"
 #include "record/attempts.h"
+#include "record/errorgroup.h"
 #include "record/opts.h"
 #include "record/record.h"
 
@@ -63,6 +64,15 @@ static bool has_ended(const struct job *j, const struct list_filter *f)
            (f->ended_to_ms == 0 || j->trail->ended_ms < f->ended_to_ms);
 }
 
+/* Whether the last error is of this group. Errors without a text are those of dead jobs alone. */
+static bool is_of_group(const struct job *j, struct str group)
+{
+    struct str error = blob_str(j->trail->error);
+    char buf[ERROR_GROUP_MAX];
+
+    return (error.len > 0 || j->state == JOB_DEAD) && str_eq(error_group(error, buf), group);
+}
+
 /* The parts of a filter about attempts. A job without a trail has had none, and has not ended. */
 static bool trail_passes(const struct engine *e, const struct list_filter *f, const struct job *j)
 {
@@ -70,13 +80,15 @@ static bool trail_passes(const struct engine *e, const struct list_filter *f, co
     struct str error;
 
     if (!t)
-        return f->worker.len == 0 && f->error.len == 0 && !f->ended_from_ms && !f->ended_to_ms;
+        return f->worker.len == 0 && f->error.len == 0 && f->error_group.len == 0 &&
+               !f->ended_from_ms && !f->ended_to_ms;
     error = blob_str(t->error);
     if (f->error.len &&
         (error.len < f->error.len || !memmem(error.ptr, error.len, f->error.ptr, f->error.len)))
         return false;
     return ((!f->ended_from_ms && !f->ended_to_ms) || has_ended(j, f)) &&
-           (f->worker.len == 0 || has_worker(e, j, f->worker));
+           (f->worker.len == 0 || has_worker(e, j, f->worker)) &&
+           (f->error_group.len == 0 || is_of_group(j, f->error_group));
 }
 
 bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j)
