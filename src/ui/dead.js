@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen Dead letters: dead jobs in groups by queue and error, with an action for a whole group. */
-import { find, get, pages } from "./api.js";
+import { find } from "./api.js";
 import { actOnSome } from "./bulk.js";
 import { h } from "./dom.js";
-import { groups } from "./errors.js";
+import { groupsOf, jobsOf } from "./errors.js";
 import { count, number } from "./format.js";
 import { icon } from "./icons.js";
+import { nameInput, queueNames } from "./names.js";
 import { act, head, owner, ownersOf, when } from "./parts.js";
 import { href } from "./route.js";
 import { edit } from "./schedule.js";
 
-const MOST = 2000; // jobs that are looked at
+const SHOWN = 20; // jobs of an open group
 
 async function load(page) {
     const queue = page.route.query.get("queue") ?? "";
     const owners = queue ? await ownersOf(page, queue) : [page.tenant];
-    const [answers, queues] = await Promise.all([
-        Promise.all(
-            owners.map((tenant) => pages(["jobs"], { tenant, state: "dead", queue }, "jobs", MOST, page.signal)),
-        ),
-        page.may("QUEUES") ? get(["queues"], { tenant: page.tenant }, page.signal) : { queues: [] },
+    const [answers, names] = await Promise.all([
+        Promise.all(owners.map((tenant) => groupsOf({ tenant, queue }, page.signal))),
+        page.may("QUEUES") ? (page.own.names ??= await queueNames(page.tenant, "")) : [],
     ]);
-    const found = { things: answers.flatMap((a) => a.things), more: answers.some((a) => a.more) };
-    const dead = queues.queues.filter((q) => q.dead > 0);
+    const list = answers.flatMap((a) => a.groups).sort((a, b) => b.count - a.count);
+    const open = list.find((g) => g.key === page.own.open);
     return {
-        list: groups(found.things),
-        seen: found.things.length,
-        more: found.more,
+        list,
+        jobs: open ? await jobsOf(open, page.signal, SHOWN) : [],
+        seen: answers.reduce((sum, a) => sum + a.seen, 0),
+        more: answers.some((a) => a.more),
         queue,
-        queues: [...new Set(dead.map((q) => q.queue))],
-        total: dead.filter((q) => !queue || q.queue === queue).reduce((sum, q) => sum + q.dead, 0),
+        names,
     };
 }
 
@@ -40,8 +39,8 @@ async function editOne(page, job) {
     else page.refresh();
 }
 
-function group(page, g) {
-    const all = async (name) => (await actOnSome(name, g.jobs)) && page.refresh();
+function group(page, g, jobs) {
+    const all = async (name) => (await actOnSome(name, await jobsOf(g))) && page.refresh();
     const open = page.own.open === g.key;
     return h(
         "li",
@@ -49,20 +48,20 @@ function group(page, g) {
         h(
             "div",
             { class: "group-head" },
-            h("b", { class: "num" }, number(g.jobs.length)),
+            h("b", { class: "num" }, number(g.count)),
             h(
                 "div",
                 { class: "group-words" },
-                h("code", { class: "break" }, g.pattern),
+                h("code", { class: "break" }, g.error_group),
                 h(
                     "p",
                     { class: "muted" },
                     h("a", { href: href(["queues", g.tenant, g.queue]) }, g.queue),
                     owner(page, g.tenant),
                     " · first ",
-                    when(g.first),
+                    when(g.first_ms),
                     " · last ",
-                    when(g.last),
+                    when(g.last_ms),
                 ),
             ),
             h(
@@ -75,7 +74,7 @@ function group(page, g) {
                         "aria-expanded": String(open),
                         onclick: () => {
                             page.own.open = open ? null : g.key;
-                            page.redraw();
+                            page.refresh();
                         },
                     },
                     open ? "Hide" : "Show jobs",
@@ -97,7 +96,7 @@ function group(page, g) {
                         act(page, "REDRIVE", "Edit and redrive …", () => editOne(page, job), "small"),
                     ),
                 ),
-                g.jobs.length > 20 &&
+                g.count > jobs.length &&
                     h(
                         "li",
                         null,
@@ -115,25 +114,28 @@ export const dead = {
     every: 10000,
     title: () => "Dead letters",
     load,
-    view: ({ list, seen, more, queue, queues, total }, page) => [
+    view: ({ list, jobs, seen, more, queue, names }, page) => [
         head("Dead letters", {
-            lead: more
-                ? `Groups of the first ${number(seen)} of ${number(total)} dead jobs`
-                : `${count(seen, "dead job")} in ${count(list.length, "group")}. Numbers and ids in errors are set aside.`,
-            actions: h(
-                "select",
-                { "aria-label": "Queue", value: queue, onchange: (e) => page.ask({ queue: e.target.value }) },
-                h("option", { value: "", selected: !queue }, "All queues"),
-                [...new Set([...queues, ...(queue ? [queue] : [])])].map((name) =>
-                    h("option", { value: name, selected: name === queue }, name),
-                ),
-            ),
+            lead: `${more ? "The first " : ""}${count(seen, "dead job")} in ${count(list.length, "group")}. Numbers, ids and quoted texts in errors are set aside.`,
+            actions: nameInput({
+                id: "queue",
+                label: "Queue",
+                every: "All queues",
+                value: queue,
+                list: names,
+                like: (text) => queueNames(page.tenant, text),
+                take: (name) => page.ask({ queue: name }),
+                redraw: (found) => {
+                    page.own.names = page.data.names = found;
+                    page.redraw();
+                },
+            }),
         }),
         list.length
             ? h(
                   "ol",
                   { class: "groups card" },
-                  list.map((g) => group(page, g)),
+                  list.map((g) => group(page, g, page.own.open === g.key ? jobs : [])),
               )
             : h(
                   "div",

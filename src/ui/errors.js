@@ -1,39 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors in groups: two errors are alike if they differ only in numbers, ids and quoted names. */
+/* Errors in groups, as the server makes them: errors are alike if they differ only in numbers, ids and quoted texts. */
+import { pages } from "./api.js";
 
-const RULES = [
-    [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "‹id›"],
-    [/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, "‹id›"],
-    [/\b0x[0-9a-f]+\b/gi, "‹n›"],
-    [/\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b/gi, "‹id›"],
-    [/\d+([.,:]\d+)*/g, "‹n›"],
-];
+const SEEN = 20000, // jobs that are looked at for groups
+    ACTED = 10000; // jobs of a group that are acted on at once
+const keyOf = (g) => `${g.tenant}@${g.queue} ${g.error_group}`;
 
-/** The error without what differs from job to job. */
-export const pattern = (error) =>
-    RULES.reduce((text, [from, to]) => text.replace(from, to), error ?? "").trim() || "no error was given";
-
-/** Groups of jobs by tenant, queue and error, the largest first.
- * @returns {{key: string, tenant: string, queue: string, pattern: string, jobs: any[], first: number, last: number}[]} */
-export function groups(jobs) {
+/** Groups of dead jobs, the largest first. A group may stand on several pages, whose counts are added.
+ * @param {{tenant: string, queue?: string}} of
+ * @returns {Promise<{groups: any[], seen: number, more: boolean}>} */
+export async function groupsOf(of, signal, most = SEEN) {
+    const { things, more } = await pages(["errors"], of, "groups", most / 10, signal);
     const found = new Map();
-    for (const job of jobs) {
-        const text = pattern(job.error),
-            key = `${job.tenant}@${job.queue} ${text}`;
-        if (!found.has(key))
-            found.set(key, {
-                key,
-                tenant: job.tenant,
-                queue: job.queue,
-                pattern: text,
-                jobs: [],
-                first: Infinity,
-                last: -Infinity,
-            });
-        const group = found.get(key);
-        group.jobs.push(job);
-        group.first = Math.min(group.first, job.at_ms);
-        group.last = Math.max(group.last, job.at_ms);
+    for (const one of things) {
+        const had = found.get(keyOf(one));
+        if (!had) found.set(keyOf(one), { ...one, key: keyOf(one) });
+        else {
+            had.count += one.count;
+            had.first_ms = Math.min(had.first_ms, one.first_ms);
+            if (one.last_ms > had.last_ms) Object.assign(had, { last_ms: one.last_ms, id: one.id, error: one.error });
+        }
     }
-    return [...found.values()].sort((a, b) => b.jobs.length - a.jobs.length);
+    const groups = [...found.values()].sort((a, b) => b.count - a.count);
+    return { groups, seen: groups.reduce((sum, g) => sum + g.count, 0), more };
 }
+
+/** Dead jobs of a group. */
+export const jobsOf = async (g, signal, most = ACTED) => {
+    const query = { tenant: g.tenant, queue: g.queue, state: "dead", error_group: g.error_group };
+    return (await pages(["jobs"], query, "jobs", most, signal)).things;
+};

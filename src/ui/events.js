@@ -51,16 +51,20 @@ const pause = (ms, signal) =>
 
 /** Reads the stream, again and again, until the signal ends it. */
 async function follow(signal) {
-    while (!signal.aborted) {
+    // The stream of the tab before may still count for the server, so the first pause is short.
+    for (let wait = 300; !signal.aborted; wait = Math.min(2 * wait, 5000)) {
         try {
             // Without a tenant the stream would be about `default`; a token of one tenant may name only that.
             let answer = await fetch("v1/events?tenant=*", { signal, headers: { Accept: "text/event-stream" } });
             if (answer.status === 403) answer = await fetch("v1/events", { signal });
-            if (answer.ok) await read(answer.body, signal);
+            if (answer.ok) {
+                wait = 300;
+                await read(answer.body, signal);
+            }
         } catch {
             // The server went away, or the tab was hidden: the loop decides.
         }
-        if (!signal.aborted) await pause(2000, signal);
+        if (!signal.aborted) await pause(wait, signal);
     }
 }
 

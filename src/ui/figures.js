@@ -16,10 +16,10 @@ const ended = (step) => step.succeeded + step.failed + step.stalled;
 
 /** Answers of the last minute are kept, so that a page which is drawn each second asks once. */
 const kept = new Map();
-async function once(key, ask) {
+export async function once(key, ask, ms = MINUTE_MS / 2) {
     const now = Date.now(),
         had = kept.get(key);
-    if (had && now - had.at < MINUTE_MS / 2) return had.value;
+    if (had && now - had.at < ms) return had.value;
     const value = await ask();
     kept.set(key, { at: now, value });
     if (kept.size > 50) kept.delete(kept.keys().next().value);

@@ -414,7 +414,7 @@ export const jobs = {
             h(
                 "button",
                 { class: page.own.fresh ? "fresh" : "fresh hidden", onclick: () => page.refresh() },
-                `${count(page.own.fresh ?? 0, "change")}: show`,
+                `${number(page.own.fresh ?? 0)} new: show`,
             ),
         ),
         data.owners.length > 1 &&

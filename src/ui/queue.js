@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One queue: what it holds, what holds it, its settings, its next day, and the errors of its dead jobs. */
-import { call, find, get, patch } from "./api.js";
+import { call, get, patch } from "./api.js";
 import { bars, rate } from "./chart.js";
 import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
-import { groups } from "./errors.js";
-import { hourLines, lastDays, lastHour, lateness } from "./figures.js";
+import { groupsOf } from "./errors.js";
+import { hourLines, lastDays, lastHour, lateness, once } from "./figures.js";
 import { count, number, short, soon } from "./format.js";
 import { icon } from "./icons.js";
 import { act, empty, facts, head, quantiles, section, STATES, up } from "./parts.js";
@@ -16,7 +16,7 @@ import { settings } from "./setting.js";
 import { snippets } from "./snippet.js";
 
 const DAY_MS = 86400000,
-    SAMPLE = 500;
+    SAMPLE = 5000;
 const SETTINGS = [
     {
         name: "max_running",
@@ -129,11 +129,11 @@ async function load(page) {
             : page.may("FORECAST")
               ? get(["forecast"], { tenant, queue: name, step: "30m" }, page.signal)
               : null,
-        find(["jobs"], { tenant, queue: name, state: "dead", limit: SAMPLE }, page.signal),
+        once(`errors ${tenant}@${name}`, () => groupsOf(of, page.signal, SAMPLE), 5000),
     ]);
     if (forecast !== page.own.forecast) Object.assign(page.own, { forecast, asked: now });
     note(`queue ${tenant}@${name}`, queue);
-    return { queue, minutes, days, forecast: forecast?.steps, dead: dead?.jobs ?? [] };
+    return { queue, minutes, days, forecast: forecast?.steps, dead };
 }
 
 async function drop(page, q) {
@@ -184,21 +184,20 @@ function coming(q, steps) {
 }
 
 function failures(q, dead) {
-    const list = groups(dead);
     return section(
         "Errors of its dead jobs",
         {
-            note: dead.length < SAMPLE ? count(q.dead, "dead job") : `Of the first ${SAMPLE} of ${number(q.dead)}`,
+            note: dead.more ? `Of the first ${number(dead.seen)} of ${number(q.dead)}` : count(q.dead, "dead job"),
             actions: h("a", { href: href(["dead"], { queue: q.queue, tenant: q.tenant }) }, "All and actions"),
         },
-        list.length
+        dead.groups.length
             ? h(
                   "ol",
                   { class: "ranks" },
-                  list
+                  dead.groups
                       .slice(0, 6)
                       .map((g) =>
-                          h("li", null, h("b", { class: "num" }, number(g.jobs.length)), h("code", null, g.pattern)),
+                          h("li", null, h("b", { class: "num" }, number(g.count)), h("code", null, g.error_group)),
                       ),
               )
             : empty("No job of this queue is dead."),

@@ -19,6 +19,8 @@ const ROLES = {
     FORECAST: LOOK,
     GET: [...LIST, "worker"],
     LIST,
+    ERRORS: LIST,
+    OCCURRENCES: LIST,
     EXPLAIN: LIST,
     PREVIEW: LIST,
     RECURRENCE: LIST,

@@ -156,6 +156,7 @@ export class Shell {
         this.leave = screen.enter?.(this.page) ?? null;
         this.frame();
         this.load(this.page, true).then(() => {
+            if (!before) performance.mark("first screen");
             if (same) return;
             scrollTo(0, 0);
             document.querySelector("[data-first]")?.focus();

@@ -17,7 +17,7 @@ from ui_data import fill
 SCREENS = {
     "now": ("#/now", ["wrong now", "image.resize", "Running", "Busiest queues"]),
     "queues": ("#/queues", ["invoice.charge", "the queue is paused", "3 / 3"]),
-    "queue": ("#/queues/default/mail.send", ["exp:5s:10m", "600/1m", "timeout after ‹n› ms"]),
+    "queue": ("#/queues/default/mail.send", ["exp:5s:10m", "600/1m", "timeout after <n> ms"]),
     "worker": ("#/queues/default/search.index?worker=1", ["curl -s --json"]),
     "jobs": ("#/jobs?q=state:dead", ["mail.send", "SMTP 451"]),
     "job": ("#/jobs/default/{again}", ["done", "18446744073709551615", "deadlock detected", "exporter-2"]),

@@ -71,6 +71,12 @@ def test_nothing_is_loaded_from_elsewhere():
             assert found.startswith("http://www.w3.org/"), f"{name}: {found}"
 
 
+def test_the_page_asks_for_all_modules_at_once():
+    """Otherwise a browser would find a module only when the one that imports it is there."""
+    found = re.findall(r'<link rel="modulepreload" href="ui/([^"]+)">', (ROOT / "src/ui/index.html").read_text())
+    assert found == [name for name in FILES if name.endswith(".js") and name != "app.js"]
+
+
 def test_everything_packed_is_small(web, record_property):
     sizes = {name: len(web.ask("GET", path_of(name), headers={**HTML, "Accept-Encoding": "gzip"}).body) for name in FILES}
     total = sum(sizes.values())
