@@ -34,8 +34,13 @@ struct census_ask {
     int64_t from_ms;
     int64_t to_ms;
     int64_t step_ms;
-    size_t n; /* steps from from_ms to to_ms: 1 .. CENSUS_STEPS; the last one may be shorter */
+    size_t n;     /* steps from from_ms to to_ms: 1 .. CENSUS_STEPS; the last one may be shorter */
+    size_t times; /* so many times of recurrences are collected, and nothing is counted; 0: none */
+    int64_t after_ms; /* only times behind this moment and this recurrence */
+    uint64_t after_seq;
 };
+
+struct census_time; /* see times.h */
 
 struct census {
     struct list link; /* in cold.censuses */
@@ -50,12 +55,15 @@ struct census {
     size_t grave_count;
     struct cold_run **runs; /* of family D; pinned */
     size_t run_count;
+    int64_t
+        disk_to_ms; /* entries of family D from this moment on do not matter; INT64_MAX: all do */
 
     /* The engine's thread alone uses these. */
     uint8_t stripes_log2;
     uint64_t stripe; /* the next one; 1 << stripes_log2: all have been visited */
     struct buf left; /* rules that were met: census_rule_put */
     bool lacks;      /* some rules were left out, for want of memory */
+    int64_t hidden;  /* recurrences on disk that were not met yet, if times are collected */
     uint64_t jobs[CENSUS_STEPS];
 
     /* The thread of the fetch uses these while there is a fetch. */
@@ -67,6 +75,9 @@ struct census {
     size_t point_count;
     struct buf found; /* recurrences that were read: point, then census_rule_put */
     uint64_t recurring[CENSUS_STEPS];
+    struct census_time *times; /* a heap of up to ask.times of them */
+    size_t time_count;
+    bool more;      /* there are times behind those in the heap */
     size_t partial; /* from this step on, not all times of all rules are counted; n: all are */
 };
 

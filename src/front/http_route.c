@@ -74,6 +74,9 @@ const struct http_route http_routes[] = {
     { HTTP_POST, "/v1/preview", "PREVIEW", "previewRule", .status = 200, .result = "times", .shape = "Occurrence",
       .summary = "Shows the next times of a rule, without making a recurrence. Give exactly one of `rrule`, `cron` and `every`." },
 
+    { HTTP_GET, "/v1/occurrences", "OCCURRENCES", "listOccurrences", .status = 200, .shape = "Occurrences",
+      .summary = "Shows the times of all recurrences in a window, past and to come, in order of time, page by page." },
+
     { HTTP_GET, "/v1/tenants", "TENANTS", "listTenants", .status = 200, .result = "tenants", .shape = "Tenant" },
     { HTTP_GET, "/v1/tenants/{name}", "TENANT", "getTenant", .only = "", .status = 200, .shape = "Tenant",
       .summary = "Shows a tenant." },

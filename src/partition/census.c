@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of a census that blocks: rules are asked for their times, and family D is read. */
-#include "engine/census.h"
+#include "partition/times.h"
 
 #include <stdlib.h>
 
@@ -9,9 +9,7 @@
 #include "record/opts.h"
 #include "record/record.h"
 
-#define ROUND_COST 200000 /* of rules in a round; some hundred milliseconds at most */
-/* The cost of one rule. The loop does not wait for it, so it is more than that of PREVIEW. */
-#define RULE_COST   (10 * RECUR_COST_MAX)
+#define ROUND_COST  200000 /* of rules in a round; some hundred milliseconds at most */
 #define FOUND_BYTES ((size_t)1 << 20)
 
 /* ---- Rules ---- */
@@ -59,7 +57,7 @@ static void count_times(struct census *c, const struct recur *recur, struct cens
     struct recur_occurrence o;
     int is;
 
-    r->state.most = RULE_COST;
+    r->state.most = CENSUS_RULE_COST;
     r->state.cost = 0;
     at_ms--;
     while ((is = recur_next(recur, at_ms, &r->state, &o)) == 1 && o.at_ms < c->ask.to_ms) {
@@ -89,7 +87,7 @@ static uint64_t count_rule(struct census *c, struct zonecache *zones, struct cen
     return r->state.cost;
 }
 
-static void count_rules(struct census *c)
+static void count_rules(struct census *c, uint16_t partition)
 {
     struct zonecache zones = { 0 };
     uint64_t cost = 0;
@@ -99,12 +97,20 @@ static void count_rules(struct census *c)
         return;
     struct str rest = { c->rules.ptr + c->rules_at, c->rules.len - c->rules_at };
     struct wire_reader in = wire_reader_of(rest);
-    while (in.p < in.end && cost < ROUND_COST) {
+    while (in.p < in.end && !in.bad && cost < ROUND_COST) {
+        if (c->ask.times) {
+            cost += times_rule_count(c, &zones, &in, partition);
+            continue;
+        }
         if (!census_rule_get(&in, &r)) { /* memory ran out when it was written: see census.lacks */
             in.p = in.end;
             break;
         }
         cost += count_rule(c, &zones, &r);
+    }
+    if (in.bad) {
+        c->partial = 0;
+        in.p = in.end;
     }
     c->rules_at = c->rules.len - (size_t)(in.end - in.p);
     zonecache_fini(&zones);
@@ -121,11 +127,17 @@ static void find_rule(struct census *c, const struct run_entry *e, struct cold_p
     struct recurrence r;
     struct job_opts o;
 
-    if (!record_get_job(e->value, &image) || !recurrence_decode(image.payload, partition, &r) ||
-        !census_rule_counts(&r) || !census_has(c, r.queue))
+    bool counts = record_get_job(e->value, &image) &&
+                  recurrence_decode(image.payload, partition, &r) &&
+                  (c->ask.times || census_rule_counts(&r)) && census_has(c, r.queue);
+    if (counts)
+        job_opts_read(image.opts, image.born_ms, &o);
+    if (counts && c->ask.times)
+        times_put(&rule, &c->ask, image.seq, o.key, &r);
+    else if (counts)
+        census_rule_put(&rule, o.key, &r);
+    else if (!c->ask.times) /* else the engine counts that it was met */
         return;
-    job_opts_read(image.opts, image.born_ms, &o);
-    census_rule_put(&rule, o.key, &r);
     wire_put_zigzag(&c->found, p.at_ms);
     wire_put_varint(&c->found, p.seq);
     wire_put_bytes(&c->found, buf_view(&rule));
@@ -146,8 +158,8 @@ static void census_entry(struct census *c, const struct run_entry *e, struct col
     enum hidden hidden = hidden_kind(queue);
     if (hidden == HIDDEN_RECURRENCE)
         find_rule(c, e, p, part->o.number);
-    else if (hidden == HIDDEN_NONE && at_ms == p.at_ms && p.at_ms >= c->ask.from_ms &&
-             census_has(c, full))
+    else if (hidden == HIDDEN_NONE && !c->ask.times && at_ms == p.at_ms &&
+             p.at_ms >= c->ask.from_ms && census_has(c, full))
         c->points[c->point_count++] = p; /* else it waits for other jobs */
 }
 
@@ -160,7 +172,8 @@ static int read_round(struct census *c, struct run_merge *m, const struct partit
         const struct run_entry *e = &m->now->entry;
         struct cold_point p;
 
-        if (e->key.len > COLD_KEY_MAX || !cold_key_point(e->key, &p) || p.at_ms >= c->ask.to_ms) {
+        if (e->key.len > COLD_KEY_MAX || !cold_key_point(e->key, &p) ||
+            (p.at_ms >= c->disk_to_ms && c->disk_to_ms < INT64_MAX)) {
             c->disk_done = true;
             return 0;
         }
@@ -208,6 +221,6 @@ int census_run(struct fetch *f)
 {
     struct census *c = f->answer.census;
 
-    count_rules(c);
+    count_rules(c, f->p->o.number);
     return c->disk_done ? 0 : read_due(f->p, c);
 }

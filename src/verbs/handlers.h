@@ -23,7 +23,7 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_explain, run_batch, run_recur, run_recurrence, run_recurrences, run_recurpause,
     run_recurrun, run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit,
     run_tokencreate, run_tokens, run_tokenrevoke, run_workers, run_edit, run_clone,
-    run_overview;
+    run_overview, run_occurrences;
 
 /* Fields of replies. Each table stands beside its handler; see shapes.c. */
 extern const struct shape_field scheduled_fields[], summary_fields[], job_fields[],
@@ -32,7 +32,7 @@ extern const struct shape_field scheduled_fields[], summary_fields[], job_fields
     tenant_stats_fields[], step_fields[], occurrence_fields[], recurrence_fields[],
     recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[], bulk_fields[],
     audit_fields[], audit_page_fields[], token_fields[], new_token_fields[], worker_fields[],
-    glance_fields[], overview_fields[];
+    glance_fields[], overview_fields[], time_fields[], times_fields[];
 extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
 extern const struct shape_field counter_fields[]; /* of struct counters */
 
@@ -134,6 +134,14 @@ struct forecast {
     int64_t from_ms;
     int64_t to_ms;
     int64_t step_ms;
+    struct str queue; /* without its tenant; empty: all */
+};
+
+/* Arguments of OCCURRENCES. */
+struct window {
+    int64_t from_ms;
+    int64_t to_ms;
+    size_t limit;
     struct str queue; /* without its tenant; empty: all */
 };
 

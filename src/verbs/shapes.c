@@ -22,6 +22,8 @@ const struct shape shapes[] = {
     { "RecurrenceSummary", recurrence_summary_fields },
     { "RecurrencePage", recurrence_page_fields },
     { "LedgerEntry", ledger_fields },
+    { "RecurrenceTime", time_fields },
+    { "Occurrences", times_fields },
     { "Bulk", bulk_fields },
     { "AuditEntry", audit_fields },
     { "AuditPage", audit_page_fields },

@@ -299,6 +299,21 @@ const struct verb verb_table[] = {
           .help = "name of a recurrence, which need not exist: with QUEUE, `H` is as RECUR of that name has it" },
         { "queue", ARG_NAME, INTO(struct preview, queue), .help = "the queue of its jobs" },
         TENANT } },
+    { "OCCURRENCES", VERB_READS | VERB_PRODUCER,
+      "Shows the times of all recurrences in a window, in order of time, page by page: past ones as far as the ledgers have them, and "
+      "coming ones by the rules. A paused recurrence has no coming ones.",
+      "a map: occurrences (an array of maps: recurrence, tenant, queue, at_ms, upto_ms and count (several times in a row with one "
+      "reason are one entry), by_hand, id (of the job, if one was made), local (with its offset from UTC), note (null, or how a change "
+      "of the clock affects this time), outcome (planned, queued, open, ran, failed, cancelled or skipped), why and ended_ms), cursor, "
+      "for the next page, null when there are no more, and partial (true if a rule has more times than the server counts, or if some "
+      "of its data cannot be read)",
+      "OCCURRENCES FROM 2027-03-27T00:00:00Z TO 2027-03-30T00:00:00Z LIMIT 50", run_occurrences, {
+        { "from", ARG_MOMENT, INTO(struct window, from_ms), .help = "only times at or after this; now if not given" },
+        { "to", ARG_MOMENT, INTO(struct window, to_ms), .help = "only times before this; a week after FROM if not given" },
+        { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct window, limit), .help = "how many in a page; 100 if not given" },
+        CURSOR,
+        { "queue", ARG_NAME, INTO(struct window, queue), .help = "only recurrences with jobs in this queue; in queues of this name, if TENANT is `*`" },
+        { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all tenants" } } },
     { "RECUR", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER,
       "Makes a recurrence, which schedules a job at each time of its rule, or changes the recurrence of that name. "
       "Give exactly one of RRULE, CRON and EVERY. A change makes no past occurrences and leaves those under way as "

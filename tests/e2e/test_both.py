@@ -88,6 +88,8 @@ CASES = [
     ("recur", ["RECUR", "{q}", "{q}", "p", "EVERY", "1h", "OVERLAP", "allow", "TAG", "x"],
      ("PUT", "/v1/recurrences/{q}", {"queue": "{q}", "payload": "p", "every": "1h", "overlap": "allow", "tag": ["x"]}),
      None),
+    ("occurrences", ["OCCURRENCES", "QUEUE", "{q}", "FROM", "2030-03-01T00:00:00Z", "LIMIT", 5],
+     ("GET", "/v1/occurrences?queue={q}&from=2030-03-01T00:00:00Z&limit=5", None), None),
     ("batch", ["BATCH", "all", 2, "{q}", "1", 6, "{q}", "2", "IN", "1h", "TAG", "z"],
      ("POST", "/v1/jobs/batch", {"mode": "all", "items": [{"queue": "{q}", "payload": "1"},
                                                           {"queue": "{q}", "payload": "2", "in": "1h", "tag": "z"}]}),

@@ -8,6 +8,7 @@
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
+#include "engine/times.h"
 
 #define STRIPE_JOBS  4096 /* about so many jobs are visited in a round */
 #define STRIPE_RULES 512  /* and so many if many of them are recurrences */
@@ -81,15 +82,19 @@ static void census_recurrence(struct census *c, const struct job *j, uint16_t pa
     struct recurrence r;
     struct job_opts o;
 
-    if (j->timer.at_ms >= c->ask.to_ms || !recurrence_decode(job_payload(j), partition, &r) ||
-        !census_rule_counts(&r) || !census_has(c, r.queue))
+    if ((!c->ask.times && j->timer.at_ms >= c->ask.to_ms) ||
+        !recurrence_decode(job_payload(j), partition, &r) ||
+        (!c->ask.times && !census_rule_counts(&r)) || !census_has(c, r.queue))
         return;
     if (c->left.len > RULES_BYTES) {
         c->lacks = true;
         return;
     }
     job_opts_get(j, &o);
-    census_rule_put(&c->left, o.key, &r);
+    if (c->ask.times)
+        times_put(&c->left, &c->ask, j->seq, o.key, &r);
+    else
+        census_rule_put(&c->left, o.key, &r);
 }
 
 /* A job that was in memory when the census began, and has not been counted. */
@@ -106,7 +111,7 @@ static void census_job(const struct engine *e, struct census *c, const struct jo
         return;
     }
     size_t step = census_step(&c->ask, j->timer.at_ms - late_ms);
-    if (!q->hidden && j->state == JOB_SCHEDULED && step < c->ask.n &&
+    if (!c->ask.times && !q->hidden && j->state == JOB_SCHEDULED && step < c->ask.n &&
         (c->ask.queue.len == 0 || str_eq(q->kind->by_name.name, c->ask.queue)))
         c->jobs[step]++;
 }
@@ -199,15 +204,20 @@ static void census_take(struct census *c)
         struct cold_point p = { wire_zigzag(&in), wire_varint(&in) };
         struct str rule = wire_bytes(&in);
 
-        if (census_counts(c, p))
+        if (census_counts(c, p)) {
             buf_str(&c->left, rule);
+            c->hidden--;
+        }
     }
+    if (c->ask.times && c->hidden <= 0) /* the rest of D has no recurrences */
+        c->disk_done = true;
     buf_reset(&c->found, 0);
 }
 
 /* ---- Rounds ---- */
 
-bool census_round(struct engine *e, struct census *c)
+/* Does the engine's part of a round. True: another round is needed. */
+static bool census_round(struct engine *e, struct census *c)
 {
     struct visit v = { e, c };
 
@@ -249,7 +259,7 @@ static void census_keep(struct census *c, const struct census_ask *ask)
     c->ask.queue.ptr = c->queue;
 }
 
-int census_begin(struct engine *e, const struct census_ask *ask, struct census **ret)
+static int census_begin(struct engine *e, const struct census_ask *ask, struct census **ret)
 {
     size_t stripe = e->place.hidden_jobs > e->place.jobs.count / 16 ? STRIPE_RULES : STRIPE_JOBS;
     int err = census_check(e, ask->tenant);
@@ -259,7 +269,10 @@ int census_begin(struct engine *e, const struct census_ask *ask, struct census *
         return err ? err : BELFRY_NOMEM;
     list_init(&c->link);
     c->points = malloc(CENSUS_PAGE * sizeof(*c->points));
-    if (!c->points || census_graves(e, c) < 0 || census_pin(e, c) < 0) {
+    if (ask->times)
+        c->times = malloc(ask->times * sizeof(*c->times));
+    if (!c->points || (ask->times && !c->times) || census_graves(e, c) < 0 ||
+        census_pin(e, c) < 0) {
         census_free(c);
         return BELFRY_NOMEM;
     }
@@ -270,6 +283,9 @@ int census_begin(struct engine *e, const struct census_ask *ask, struct census *
     while (e->place.jobs.count >> c->stripes_log2 > (size_t)engine_slice(e, (int)stripe))
         c->stripes_log2++;
     c->disk_done = e->cold.counts[COLD_DUE] == 0;
+    c->hidden = e->cold.hidden_counts[COLD_DUE];
+    /* A recurrence whose next time is behind the window may have had some in it. */
+    c->disk_to_ms = ask->times && ask->from_ms <= e->now_ms ? INT64_MAX : ask->to_ms;
     /* A recurrence before the first step may have times in it. */
     bool near = e->cold.hidden_counts[COLD_DUE] > 0 || ask->from_ms <= e->place.frontier.at_ms;
     cold_key_due(&c->after, near ? e->place.frontier : (struct cold_point){ ask->from_ms, 0 });
@@ -288,6 +304,7 @@ void census_free(struct census *c)
     buf_fini(&c->found);
     for (size_t i = 0; i < c->run_count; i++)
         c->runs[i]->pins--;
+    free(c->times);
     free(c->runs);
     free(c->graves);
     free(c->points);
@@ -303,7 +320,11 @@ void censuses_free(struct engine *e)
 
 uint64_t censuses_bytes(const struct engine *e)
 {
-    return list_length(&e->cold.censuses) * CENSUS_BYTES;
+    uint64_t bytes = 0;
+
+    list_each_of (const struct census, c, &e->cold.censuses, link)
+        bytes += CENSUS_BYTES + c->ask.times * sizeof(*c->times);
+    return bytes;
 }
 
 struct census *engine_census(struct engine *e)
@@ -313,4 +334,36 @@ struct census *engine_census(struct engine *e)
     if (c)
         e->cold.census = NULL;
     return c;
+}
+
+/* The census that the request goes on with, or a new one. */
+static int census_of(struct engine *e, const struct census_ask *ask, struct census **ret)
+{
+    struct cold_answer *a = e->cold.answer;
+
+    census_free(e->cold.census); /* a request that answered COLD was given up */
+    e->cold.census = NULL;
+    if (!a || !a->census)
+        return census_begin(e, ask, ret);
+    *ret = a->census;
+    a->census = NULL;
+    return 0;
+}
+
+int census_resume(struct engine *e, const struct census_ask *ask, struct census **ret)
+{
+    struct census *c;
+    int err = census_of(e, ask, &c);
+
+    if (err == BELFRY_BUSY)
+        return engine_error(e, err, "as many forecasts as can be made at a time are under way");
+    if (err)
+        return engine_plain(e, err);
+    if (census_round(e, c)) {
+        e->cold.want = (struct cold_want){ .kind = WANT_CENSUS };
+        e->cold.census = c;
+        return BELFRY_COLD;
+    }
+    *ret = c;
+    return 0;
 }
