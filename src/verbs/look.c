@@ -214,8 +214,7 @@ const struct shape_field page_fields[] = {
     { 0 },
 };
 
-/* The states that are given, as bits; 0: any. */
-static unsigned states_given(const struct verb_call *c)
+unsigned states_given(const struct verb_call *c)
 {
     size_t arg = (size_t)(arg_of(c, "state") - c->args), at = 0;
     struct str name, value;

@@ -7,6 +7,7 @@ const struct shape shapes[] = {
     { "Job", job_fields },
     { "Attempt", attempt_fields },
     { "Page", page_fields },
+    { "Count", count_fields },
     { "Lease", lease_fields },
     { "Failed", fail_fields },
     { "Extended", extend_fields },
