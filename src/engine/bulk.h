@@ -19,10 +19,14 @@ struct bulk_spec {
     bool dry;         /* the bulk counts only */
     struct str queue; /* in full; empty: all of the tenant */
     int state;        /* -1: all states that the action can be about */
+    unsigned states;  /* bits 1 << enum job_state, instead of `state`; 0: `state` counts */
     struct str tag;   /* empty: any */
     int64_t from_ms;  /* due; inclusive; -1: from the first */
     int64_t to_ms;    /* due; exclusive; -1: to the last */
     int64_t due_ms;   /* RESCHEDULE: the new due time; -1: now */
+    /* As in struct list_filter. */
+    struct str recurrence, key_prefix, order, worker, error, error_group;
+    int64_t ended_from_ms, ended_to_ms; /* as there; 0: any */
 };
 
 struct bulk_view {

@@ -66,6 +66,7 @@
     X(QUIET_IGNORED, "a job is given out in quiet hours")                       \
     X(PASS_HELD, "maintenance holds jobs that pass all gates")                  \
     X(BULK_SKIPS, "a bulk passes over a page of jobs")                          \
+    X(BULK_WIDE, "a bulk does not look at ordering keys")                       \
     X(LANE_OVERLAP, "jobs with one ordering key run at the same time")          \
     X(LANE_SWAP, "they run in the order in which they were scheduled")          \
     X(EVENT_LOST, "a retry is not told to those who listen")                    \

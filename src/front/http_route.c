@@ -22,6 +22,7 @@ const struct http_route http_routes[] = {
     { HTTP_POST, "/v1/jobs/{id}/release", "RELEASE", "releaseJob", .status = 204 },
     { HTTP_POST, "/v1/jobs/batch", "BATCH", "scheduleJobs", .status = 201, .result = "results", .item = "Scheduled" },
     { HTTP_GET, "/v1/jobs", "LIST", "listJobs", .status = 200, .shape = "Page" },
+    { HTTP_GET, "/v1/jobs/count", "COUNT", "countJobs", .status = 200, .shape = "Count" },
     { HTTP_GET, "/v1/jobs/{id}", "GET", "getJob", .less = "key queue", .status = 200, .shape = "Job", .forms = true, .waits = true,
       .summary = "Shows a job." },
     { HTTP_PATCH, "/v1/jobs/{id}", "RESCHEDULE", "rescheduleJob", .status = 204,

@@ -56,7 +56,22 @@ const char *bulk_state_name(enum bulk_state s);
     F(NUMBER, walks, "walks that were begun: more than one after a restart")            \
     F(SIGNED, ended_ms, "when the bulk ended; 0: it has not")                           \
     F(BYTES, error, "why it failed")
-FIELD_STRUCT(bulk, BULK_FIELDS);
+
+/* Bulks of format 1 have none of these. */
+#define BULK_FILTERS(F)                                                       \
+    F(BYTES, recurrence, "of which the jobs are occurrences; empty: any")     \
+    F(BYTES, key_prefix, "the beginning of their keys; empty: any")           \
+    F(BYTES, order, "their ordering key; empty: any")                         \
+    F(BYTES, worker, "that has or had them; empty: any")                      \
+    F(BYTES, with_error, "a part of their last error; empty: any")            \
+    F(BYTES, with_error_group, "the pattern of their last error; empty: any") \
+    F(SIGNED, ended_from_ms, "the first moment of their end; 0: any")         \
+    F(SIGNED, ended_to_ms, "the moment before which they ended; 0: any")
+
+struct bulk {
+    BULK_FIELDS(FIELD_MEMBER)
+    BULK_FILTERS(FIELD_MEMBER)
+};
 
 /* Whether the action needs room, in memory or on disk, after its end. Other actions make room. */
 static inline bool bulk_adds(enum bulk_action a)

@@ -31,6 +31,11 @@ const struct shape_field bulk_fields[] = {
     SHOW_INT("looked_at", view.b.looked), SHOW_QUEUE(view.b.queue, OR_NULL),
     SHOW_OWN("states", SHAPE_LIST, put_states, WORDS(JOB_STATES)), SHOW_TEXT("tag", view.b.tag, OR_NULL),
     SHOW_MOMENT("from_ms", view.b.from_ms, OR_NULL), SHOW_MOMENT("to_ms", view.b.to_ms, OR_NULL),
+    SHOW_TEXT("recurrence", view.b.recurrence, OR_NULL), SHOW_BYTES("key_prefix", view.b.key_prefix, OR_NULL),
+    SHOW_BYTES("order", view.b.order, OR_NULL), SHOW_BYTES("worker", view.b.worker, OR_NULL),
+    SHOW_BYTES("with_error", view.b.with_error, OR_NULL),
+    SHOW_BYTES("with_error_group", view.b.with_error_group, OR_NULL), SHOW_MOMENT("ended_from_ms", view.b.ended_from_ms, OR_NULL),
+    SHOW_MOMENT("ended_to_ms", view.b.ended_to_ms, OR_NULL),
     SHOW_MOMENT("due_ms", view.b.due_ms, OR_NULL), SHOW_MOMENT("created_ms", view.created_ms),
     SHOW_MOMENT("ended_ms", view.b.ended_ms, OR_NULL), SHOW_TEXT("error", view.b.error, OR_NULL),
     { 0 },
@@ -44,6 +49,8 @@ static struct bulk_shown shown_of(struct str tenant, const struct bulk_view *v)
 
     b->from_ms = b->from_ms > 0 ? b->from_ms : -1;
     b->to_ms = b->to_ms != INT64_MAX ? b->to_ms : -1;
+    b->ended_from_ms = b->ended_from_ms > 0 ? b->ended_from_ms : -1;
+    b->ended_to_ms = b->ended_to_ms > 0 ? b->ended_to_ms : -1;
     b->due_ms = b->action == BULK_RESCHEDULE ? b->due_ms : -1;
     b->ended_ms = b->state != BULK_RUNNING ? b->ended_ms : -1;
     return shown;
@@ -72,6 +79,7 @@ void run_bulk(struct verb_call *c)
     struct job_id id;
 
     args_store(c, &s);
+    s.states = verb_states(c);
     if (!one_tenant(c) || !due_of(c, arg_of(c, "in"), &s.due_ms))
         return;
     if (s.action != BULK_RESCHEDULE && s.due_ms >= 0) {

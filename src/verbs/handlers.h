@@ -24,7 +24,7 @@ verb_fn run_schedule, run_lease, run_complete, run_fail, run_extend, run_release
     run_explain, run_batch, run_recur, run_recurrence, run_recurrences, run_recurpause,
     run_recurrun, run_recurdelete, run_metrics, run_bulk, run_bulks, run_bulkstop, run_audit,
     run_tokencreate, run_tokens, run_tokenrevoke, run_workers, run_series, run_overview, run_edit,
-    run_clone, run_occurrences, run_log, run_errors;
+    run_clone, run_occurrences, run_log, run_errors, run_count;
 
 /* Fields of replies. Each table stands beside its handler; see shapes.c. */
 extern const struct shape_field scheduled_fields[], summary_fields[], job_fields[],
@@ -34,7 +34,7 @@ extern const struct shape_field scheduled_fields[], summary_fields[], job_fields
     recurrence_summary_fields[], recurrence_page_fields[], ledger_fields[], bulk_fields[],
     audit_fields[], audit_page_fields[], token_fields[], new_token_fields[], worker_fields[],
     series_fields[], series_page_fields[], glance_fields[], overview_fields[], time_fields[],
-    times_fields[], error_fields[], error_page_fields[];
+    times_fields[], error_fields[], error_page_fields[], count_fields[];
 extern const struct shape_field label_fields[];   /* of struct job_view: tags and meta */
 extern const struct shape_field counter_fields[]; /* of struct counters */
 
@@ -168,6 +168,7 @@ static inline struct str arg_str(const struct arg_value *v)
 unsigned args_store(const struct verb_call *c, void *ret);
 /* The job that the arguments describe, without its due time. False after an error reply. */
 bool item_of(struct verb_call *c, struct item *ret);
+/* The states that STATE names, as bits; 0: any. */
 /* Stores the options that may be given several times: each stands for all of its kind. */
 void item_labels(struct verb_call *c, struct item *ret);
 /* Only an admin may have a job kept for longer than its queue says. False after an error reply. */

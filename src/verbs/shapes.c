@@ -8,6 +8,7 @@ const struct shape shapes[] = {
     { "Attempt", attempt_fields },
     { "LogLine", line_fields },
     { "Page", page_fields },
+    { "Count", count_fields },
     { "Lease", lease_fields },
     { "Failed", fail_fields },
     { "Extended", extend_fields },

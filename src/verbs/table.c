@@ -35,6 +35,19 @@
 #define TZ(into)   { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, into, .help = "time zone, such as Europe/Berlin; UTC if not given" }
 
 #define AWAIT(text) { "wait", ARG_DURATION, .min = 0, .max = AWAIT_MAX_MS, .help = text }
+/* Filters of jobs besides queue, state, due time and tag, for LIST, COUNT and BULK. */
+#define FILTERS(struct_) \
+    { "recurrence", ARG_NAME, INTO(struct_, recurrence), .help = "only occurrences of this recurrence" }, \
+    { "key_prefix", ARG_KEY, INTO(struct_, key_prefix), .help = "only jobs whose key begins so, such as `user-42/`" }, \
+    { "order", ARG_KEY, INTO(struct_, order), .help = "only jobs with this ordering key" }, \
+    { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, INTO(struct_, worker), \
+      .help = "only jobs that this worker has, or had in one of the attempts that GET shows" }, \
+    { "error", ARG_BYTES, .max = ERROR_HEAD_BYTES, INTO(struct_, error), \
+      .help = "only jobs whose last error has this text in its first 1024 bytes, such as `timeout`" }, \
+    { "error_group", ARG_BYTES, .max = ERROR_GROUP_MAX, INTO(struct_, error_group), \
+      .help = "only jobs whose last error is of this group, as ERRORS shows it" }, \
+    { "ended_from", ARG_MOMENT, INTO(struct_, ended_from_ms), .help = "only jobs that ended at or after this" }, \
+    { "ended_to", ARG_MOMENT, INTO(struct_, ended_to_ms), .help = "only jobs that ended before this" }
 
 /* Stores the value in a member of a struct, by the member's type. */
 #define INTO(struct_, member)                                                                                         \
@@ -260,17 +273,7 @@ const struct verb verb_table[] = {
         { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct list_filter, limit), .help = "jobs in a page; 100 if not given" },
         CURSOR,
         { "tag", ARG_NAME, INTO(struct list_filter, tag), .help = "only jobs with this tag" },
-        { "recurrence", ARG_NAME, INTO(struct list_filter, recurrence), .help = "only occurrences of this recurrence" },
-        { "key_prefix", ARG_KEY, INTO(struct list_filter, key_prefix), .help = "only jobs whose key begins so, such as `user-42/`" },
-        { "order", ARG_KEY, INTO(struct list_filter, order), .help = "only jobs with this ordering key" },
-        { "worker", ARG_BYTES, .max = NAME_MAX_BYTES, INTO(struct list_filter, worker),
-          .help = "only jobs that this worker has, or had in one of the attempts that GET shows" },
-        { "error", ARG_BYTES, .max = ERROR_HEAD_BYTES, INTO(struct list_filter, error),
-          .help = "only jobs whose last error has this text in its first 1024 bytes, such as `timeout`" },
-        { "error_group", ARG_BYTES, .max = ERROR_GROUP_MAX, INTO(struct list_filter, error_group),
-          .help = "only jobs whose last error is of this group, as ERRORS shows it" },
-        { "ended_from", ARG_MOMENT, INTO(struct list_filter, ended_from_ms), .help = "only jobs that ended at or after this" },
-        { "ended_to", ARG_MOMENT, INTO(struct list_filter, ended_to_ms), .help = "only jobs that ended before this" },
+        FILTERS(struct list_filter),
         { "preview", ARG_INT, .max = 1000, .help = "show so many bytes of each payload as `preview`, a few less where a "
                                                    "character would be cut; 0 if not given" },
         { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all "
@@ -287,12 +290,27 @@ const struct verb verb_table[] = {
         { "state", ARG_WORD, .many = true, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting",
           .help = "only jobs in this state, `dead` if not given; may be given several times. `scheduled`, `ready` and `leased` show "
                   "jobs that are tried again" },
-        { "error", ARG_BYTES, .max = ERROR_MAX_BYTES, INTO(struct list_filter, error),
-          .help = "only jobs whose last error has this text in it, such as `timeout`" },
+        { "error", ARG_BYTES, .max = ERROR_HEAD_BYTES, INTO(struct list_filter, error),
+          .help = "only jobs whose last error has this text in its first 1024 bytes, such as `timeout`" },
         { "limit", ARG_INT, .min = 1, .max = 1000, INTO(struct list_filter, limit),
           .help = "how many jobs a page is made of at most; 1000 if not given" },
         { "from", ARG_MOMENT, INTO(struct list_filter, ended_from_ms), .help = "only jobs that ended at or after this" },
         { "to", ARG_MOMENT, INTO(struct list_filter, ended_to_ms), .help = "only jobs that ended before this" },
+        CURSOR,
+        { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all tenants" } } },
+    { "COUNT", VERB_READS | VERB_PRODUCER,
+      "Counts jobs that LIST would show, in memory and on disk. A call looks at a bounded number of jobs: ask again with the cursor, and "
+      "add the numbers up, until it is null. A job that moves between memory and disk meanwhile may be counted twice. For many jobs BULK "
+      "with DRYRUN yes counts in the background.",
+      "a map: jobs (how many of those that the call looked at match), looked_at, and cursor, for the next call; null when there are no more",
+      "COUNT QUEUE reminder.send STATE dead ERROR timeout", run_count, {
+        { "queue", ARG_NAME, .help = "only this queue" },
+        { "state", ARG_WORD, .many = true, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting",
+          .help = "only this state; may be given several times" },
+        { "from", ARG_MOMENT, INTO(struct list_filter, from_ms), .help = "only jobs due at or after this" },
+        { "to", ARG_MOMENT, INTO(struct list_filter, to_ms), .help = "only jobs due before this" },
+        { "tag", ARG_NAME, INTO(struct list_filter, tag), .help = "only jobs with this tag" },
+        FILTERS(struct list_filter),
         CURSOR,
         { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all tenants" } } },
     { "EXPLAIN", VERB_READS | VERB_PRODUCER, "Says why a job has not run, what it waits for and until when, or how it ended; by id or by KEY and QUEUE.",
@@ -567,19 +585,20 @@ const struct verb verb_table[] = {
     { "BULK", VERB_ADMIN, "Changes all matching jobs, in the background: cancels jobs that have not ended (running "
                           "ones are told to stop), moves jobs that are not running to another time (without IN and "
                           "AT they are due at once), puts dead jobs back, or forgets ended jobs. Give at least one "
-                          "of QUEUE, STATE, TAG, FROM and TO. Only jobs that exist when it is asked for are "
+                          "filter. Only jobs that exist when it is asked for are "
                           "touched. BULKS shows how far it is.",
       "a map: id, action, dry_run, state (running, done, stopped or failed), matched, changed and skipped (the job "
-      "matched but could not be changed, for example because its key is taken) so far, looked_at, and the filter",
+      "matched but could not be changed, for example because its key is taken) so far, looked_at, and the filter (ERROR as with_error, ERROR_GROUP as with_error_group)",
       "BULK cancel QUEUE reminder.send TAG campaign-7 DRYRUN yes", run_bulk, {
         { "action", ARG_WORD, POS, .words = "cancel|reschedule|redrive|delete", INTO(struct bulk_spec, action),
           .help = "the action" },
         { "queue", ARG_NAME, .help = "only jobs of this queue" },
-        { "state", ARG_WORD, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting", INTO(struct bulk_spec, state),
-          .help = "only jobs in this state; if not given, in every state that the action can change" },
+        { "state", ARG_WORD, .many = true, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting",
+          .help = "only jobs in this state; may be given several times; if not given, in every state that the action can change" },
         { "tag", ARG_NAME, INTO(struct bulk_spec, tag), .help = "only jobs with this tag" },
         { "from", ARG_MOMENT, INTO(struct bulk_spec, from_ms), .help = "only jobs due at or after this" },
         { "to", ARG_MOMENT, INTO(struct bulk_spec, to_ms), .help = "only jobs due before this" },
+        FILTERS(struct bulk_spec),
         { "in", ARG_DURATION, DURATION, .help = "reschedule: due this long from now" },
         { "at", ARG_MOMENT, .help = "reschedule: due at this moment" },
         { "dryrun", ARG_WORD, .words = "no|yes", INTO(struct bulk_spec, dry),

@@ -82,6 +82,8 @@ CASES = [
     ("overview", ["OVERVIEW", "TENANT", "t-{q}", "LIMIT", 5], ("GET", "/v1/overview?tenant=t-{q}&limit=5", None), None),
     ("list by states", ["LIST", "QUEUE", "{q}", "STATE", "ready", "STATE", "leased", "WORKER", "w", "PREVIEW", 3],
      ("GET", "/v1/jobs?queue={q}&state=ready&state=leased&worker=w&preview=3", None), None),
+    ("count", ["COUNT", "QUEUE", "{q}", "STATE", "ready", "STATE", "leased", "WORKER", "me"],
+     ("GET", "/v1/jobs/count?queue={q}&state=ready&state=leased&worker=me", None), None),
     ("queues of a tenant", ["QUEUES", "TENANT", "t-{q}"], ("GET", "/v1/queues?tenant=t-{q}", None), "queues"),
     ("tenant settings", ["TENANT", "t-{q}", "WEIGHT", 2, "MAINTENANCE", "no"],
      ("PATCH", "/v1/tenants/t-{q}", {"weight": 2, "maintenance": False}), None),

@@ -148,9 +148,51 @@ def test_recurrences_are_not_jobs_to_be_cancelled(b):
     assert b.call("RECURRENCE", "nightly")["next_ms"] > now_ms()
 
 
+FILTERED = [  # a filter of LIST, and how many of the jobs of mixed() it lets through
+    (["STATE", "scheduled", "STATE", "dead"], 8), (["KEY_PREFIX", "user-1/"], 3), (["ORDER", "acc-1"], 4),
+    (["WORKER", "bob"], 5), (["ERROR", "time"], 2), (["RECURRENCE", "none"], 0), (["ENDED_FROM", "2020-01-01T00:00:00Z"], 5),
+    (["ENDED_TO", "2020-01-01T00:00:00Z"], 0), (["WORKER", "bob", "ERROR", "time", "STATE", "dead"], 2),
+]
+
+
+def mixed(b):
+    for i in range(3):
+        b.call("SCHEDULE", "q", "x", "KEY", f"user-1/{i}", "IN", "1h")
+    for i in range(4):
+        b.call("SCHEDULE", "other", "x", "ORDER", "acc-1", "AFTER", b.call("SCHEDULE", "hold", "x", "IN", "9h")) if i < 1 else \
+            b.call("SCHEDULE", "other", "x", "ORDER", "acc-1")
+    for i in range(5):
+        b.call("SCHEDULE", "w", "x")
+    for i, job in enumerate(b.call("LEASE", "w", "COUNT", 5, "WORKER", "bob")):
+        if i < 4:
+            b.call("FAIL", job["id"], job["token"], "ERROR", "timeout" if i < 2 else "bad", "FINAL", "yes")
+        else:
+            b.call("COMPLETE", job["id"], job["token"])
+
+
+@pytest.mark.parametrize("filters, n", FILTERED, ids=[" ".join(f) for f, _ in FILTERED])
+def test_a_dry_run_counts_what_list_and_count_find(b, filters, n):
+    mixed(b)
+    listed = b.call("LIST", "LIMIT", 1000, *filters)["jobs"]
+    counted = b.call("COUNT", *filters)
+    assert len(listed) == counted["jobs"] == n and counted["cursor"] is None
+    dry = sum(done(b, action, *filters, "DRYRUN", "yes")["matched"] for action in ("cancel", "delete")
+              if "STATE" not in filters)
+    assert "STATE" in filters or dry == n
+
+
+def test_a_bulk_with_such_filters_changes_just_those(b):
+    mixed(b)
+    bulk = done(b, "delete", "WORKER", "bob", "ERROR", "time", "STATE", "dead", "STATE", "done")
+    assert (bulk["changed"], bulk["worker"], bulk["with_error"], bulk["states"]) == (2, "bob", "time", ["done", "dead"])
+    assert counts(b, "w") == {"dead": 2, "done": 1}
+    assert done(b, "cancel", "KEY_PREFIX", "user-1/")["changed"] == 3
+    assert "cancel is about jobs that are" in refused(b, "BULK", "cancel", "STATE", "ready", "STATE", "dead")
+
+
 @pytest.mark.parametrize("args, why", [
-    (("cancel",), "at least one of QUEUE, STATE, TAG, FROM and TO"),
-    (("cancel", "TENANT", "acme"), "at least one of QUEUE, STATE, TAG, FROM and TO"),
+    (("cancel",), "at least one filter"),
+    (("cancel", "TENANT", "acme"), "at least one filter"),
     (("cancel", "STATE", "dead"), "cancel is about jobs that are scheduled, ready, leased, waiting"),
     (("reschedule", "STATE", "leased"), "reschedule is about jobs that are scheduled, ready, waiting"),
     (("redrive", "STATE", "done"), "redrive is about jobs that are dead"),

@@ -19,7 +19,7 @@ P, W, R = "producer", "worker", "read-only"
 # Who may call it besides an admin. "*": only for a token of all tenants.
 EXPECT = {
     "SCHEDULE": {P}, "BATCH": {P}, "LEASE": {W}, "COMPLETE": {W}, "FAIL": {W}, "EXTEND": {W}, "LOG": {W}, "RELEASE": {W},
-    "CANCEL": {P}, "DELETE": {P}, "RESCHEDULE": {P}, "EDIT": {P}, "CLONE": {P}, "GET": {P, W, R}, "LIST": {P, R}, "EXPLAIN": {P, R}, "FORECAST": {R},
+    "CANCEL": {P}, "DELETE": {P}, "RESCHEDULE": {P}, "EDIT": {P}, "CLONE": {P}, "GET": {P, W, R}, "LIST": {P, R}, "COUNT": {P, R}, "EXPLAIN": {P, R}, "FORECAST": {R},
     "PREVIEW": {P, R}, "OCCURRENCES": {P, R}, "RECUR": {P}, "RECURRENCE": {P, R}, "RECURRENCES": {P, R}, "RECURPAUSE": {P},
     "RECURRESUME": {P}, "RECURRUN": {P}, "RECURDELETE": {P}, "STATS": {R}, "METRICS": {R}, "QUEUES": {R}, "WORKERS": {R}, "SERIES": {R},
     "OVERVIEW": {R}, "ERRORS": {P, R},
@@ -33,7 +33,7 @@ ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # of no job
 CALLS = {
     "SCHEDULE": ["q", "x", "IN", "1h"], "BATCH": ["all", "4", "q", "x", "IN", "1h"], "LEASE": ["q"],
     "COMPLETE": [ID, "1"], "FAIL": [ID, "1"], "EXTEND": [ID, "1"], "LOG": [ID, "1", "x"], "RELEASE": [ID, "1"], "CANCEL": [ID], "DELETE": [ID],
-    "RESCHEDULE": [ID], "EDIT": [ID, "PRIORITY", "1"], "CLONE": [ID], "GET": [ID], "LIST": [], "EXPLAIN": [ID], "FORECAST": [], "PREVIEW": ["EVERY", "1h"], "OCCURRENCES": [],
+    "RESCHEDULE": [ID], "EDIT": [ID, "PRIORITY", "1"], "CLONE": [ID], "GET": [ID], "LIST": [], "COUNT": [], "EXPLAIN": [ID], "FORECAST": [], "PREVIEW": ["EVERY", "1h"], "OCCURRENCES": [],
     "RECUR": ["r", "q", "x", "EVERY", "1h"], "RECURRENCE": ["r"], "RECURRENCES": [], "RECURPAUSE": ["r"],
     "RECURRESUME": ["r"], "RECURRUN": ["r"], "RECURDELETE": ["r"], "STATS": [], "METRICS": [], "QUEUES": [], "WORKERS": [], "SERIES": [],
     "OVERVIEW": [], "ERRORS": [],

@@ -21,7 +21,7 @@ static bool matches(const struct model *m, const struct model_bulk *b, const str
     if (job->id.seq >= b->id.seq || tenants_of(job->queue) != b->tenant ||
         (b->queue >= 0 && job->queue != (unsigned)b->queue) ||
         !(b->states >> model_shown(m, job) & 1) || job->due_ms < b->from_ms ||
-        job->due_ms >= b->to_ms)
+        job->due_ms >= b->to_ms || (b->order && job->order != b->order))
         return false;
     switch (b->action) {
     case BULK_CANCEL: return !job->cancelling || job->replacing;
@@ -352,6 +352,8 @@ static struct model_bulk random_bulk(struct world *w, int *ret_state)
         b.from_ms = w->wall_ms - rng_duration(r, 60 * MINUTE);
     if (rng_chance(r, 30))
         b.to_ms = w->wall_ms + 1 + rng_duration(r, 600 * MINUTE);
+    if (rng_chance(&w->rng, w->order_percent / 2))
+        b.order = (uint32_t)rng_between(&w->rng, 1, MODEL_ORDERS);
     if (b.queue < 0 && *ret_state < 0 && b.from_ms == 0 && b.to_ms == INT64_MAX)
         b.queue = (int)queue;
     return b;
@@ -364,7 +366,7 @@ static bool needs_room(const struct model_bulk *b)
 
 void step_bulk(struct world *w)
 {
-    char tenant[TEXT_MAX], queue[TEXT_MAX];
+    char tenant[TEXT_MAX], queue[TEXT_MAX], order[TEXT_MAX];
     struct model_bulk *slot = free_bulk(w);
     int state;
 
@@ -380,6 +382,8 @@ void step_bulk(struct world *w)
         .to_ms = b.to_ms != INT64_MAX ? b.to_ms : -1,
         .due_ms = b.due_ms,
     };
+    if (b.order)
+        s.order = text_make(TEXT_ORDER, b.order, order);
     if (b.queue >= 0)
         s.queue = text_make(TEXT_QUEUE, (uint32_t)b.queue, queue);
     int err = engine_bulk(w->engine, &s, &b.id);

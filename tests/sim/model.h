@@ -204,6 +204,7 @@ struct model_bulk {
     unsigned tenant;
     int queue; /* -1: all of the tenant */
     unsigned states;
+    uint32_t order; /* 0: any */
     int64_t from_ms;
     int64_t to_ms;
     int64_t due_ms;

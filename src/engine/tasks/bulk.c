@@ -128,7 +128,8 @@ void bulks_free(struct engine *e)
         walk_end(container_of(e->tasks.walks.next, struct bulk_walk, link));
 }
 
-static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t limit)
+static struct list_filter filter_of(const struct engine *e, const struct job *j, struct bulk *b,
+                                    size_t limit)
 {
     return (struct list_filter){
         .tenant = tenant_name(j->queue->tenant),
@@ -138,6 +139,14 @@ static struct list_filter filter_of(const struct job *j, struct bulk *b, size_t 
         .tag = b->tag,
         .from_ms = b->from_ms,
         .to_ms = b->to_ms,
+        .recurrence = b->recurrence,
+        .key_prefix = b->key_prefix,
+        .order = MUTANT(e->o.mutant, BULK_WIDE) ? (struct str){ 0 } : b->order,
+        .worker = b->worker,
+        .error = b->with_error,
+        .error_group = b->with_error_group,
+        .ended_from_ms = b->ended_from_ms,
+        .ended_to_ms = b->ended_to_ms,
         .limit = limit,
         .stripe = PAGE_HOT,
         .below = j->seq,
@@ -178,7 +187,7 @@ static int note_job(void *arg, const struct job_view *v)
 static int next_page(struct engine *e, const struct job *j, struct bulk *b, struct bulk_walk *w)
 {
     bool disk = w->cursor.more && w->cursor.phase == LIST_DISK;
-    struct list_filter f = filter_of(j, b,
+    struct list_filter f = filter_of(e, j, b,
                                      e->o.bulk_page ? e->o.bulk_page
                                      : disk         ? PAGE_COLD
                                                     : PAGE_HOT);
@@ -230,7 +239,7 @@ static void uncount(struct engine *e, struct bulk_walk *w, struct str images)
     if (!w->begun || !bulk || !bulk_decode(job_payload(bulk), &b) || !b.dry)
         return;
     while (r.p < r.end && record_get_job(wire_bytes(&r), &image)) {
-        struct list_filter f = filter_of(bulk, &b, 1);
+        struct list_filter f = filter_of(e, bulk, &b, 1);
         const struct job *j = job_find(e, image.seq);
         struct job_view v;
 
@@ -274,7 +283,7 @@ static int act_on(struct engine *e, const struct bulk *b, struct job_id id)
 /* Does one job of the page. 0, or an error after which it is to be tried again. */
 static int do_one(struct engine *e, const struct job *bulk, struct bulk *b, struct bulk_walk *w)
 {
-    struct list_filter f = filter_of(bulk, b, 1);
+    struct list_filter f = filter_of(e, bulk, b, 1);
     struct job_id id = w->ids[w->at];
     struct job_view v;
     int err;

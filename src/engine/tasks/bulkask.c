@@ -35,19 +35,35 @@ static int bad_state(struct engine *e, enum bulk_action a)
     return err;
 }
 
+static bool has_filter(const struct bulk_spec *s)
+{
+    return s->queue.len || s->state >= 0 || s->states || s->tag.len || s->from_ms >= 0 ||
+           s->to_ms >= 0 || s->recurrence.len || s->key_prefix.len || s->order.len ||
+           s->worker.len || s->error.len || s->error_group.len || s->ended_from_ms ||
+           s->ended_to_ms;
+}
+
+/* The states that are asked for, as bits; 0: any. */
+static unsigned states_asked(const struct bulk_spec *s)
+{
+    return s->states ? s->states : s->state >= 0 ? 1u << s->state : 0;
+}
+
 static int bulk_check(struct engine *e, const struct bulk_spec *s)
 {
     if (!name_valid(s->tenant))
         return engine_error(e, BELFRY_INVALID, "tenant: expected the name of one");
-    if (s->queue.len == 0 && s->state < 0 && s->tag.len == 0 && s->from_ms < 0 && s->to_ms < 0)
+    if (!has_filter(s))
         return engine_error(e, BELFRY_INVALID,
-                            "expected at least one of QUEUE, STATE, TAG, FROM and TO");
+                            "expected at least one filter, such as QUEUE, STATE, TAG, FROM or TO");
     if (s->queue.len > 0 && !queue_name_valid(s->queue))
         return engine_error(e, BELFRY_INVALID, "queue: " NAME_RULE);
-    if (s->state >= 0 && !(states_for(s->action) >> s->state & 1))
+    if (states_asked(s) & ~states_for(s->action))
         return bad_state(e, s->action);
     if (s->from_ms >= 0 && s->to_ms >= 0 && s->from_ms >= s->to_ms)
         return engine_error(e, BELFRY_INVALID, "from: expected a moment before TO");
+    if (s->ended_from_ms && s->ended_to_ms && s->ended_from_ms >= s->ended_to_ms)
+        return engine_error(e, BELFRY_INVALID, "ended_from: expected a moment before ENDED_TO");
     if (s->due_ms > TIME_MOMENT_MAX)
         return engine_error(e, BELFRY_INVALID, "due time: expected a moment up to the year 9999");
     return 0;
@@ -71,11 +87,19 @@ int engine_bulk(struct engine *e, const struct bulk_spec *s, struct job_id *ret)
         .action = s->action,
         .dry = s->dry,
         .queue = s->queue,
-        .states = s->state >= 0 ? 1u << s->state : states_for(s->action),
+        .states = states_asked(s) ? states_asked(s) : states_for(s->action),
         .tag = s->tag,
         .from_ms = s->from_ms >= 0 ? s->from_ms : 0,
         .to_ms = s->to_ms >= 0 ? s->to_ms : INT64_MAX,
         .due_ms = s->due_ms >= 0 ? s->due_ms : e->now_ms,
+        .recurrence = s->recurrence,
+        .key_prefix = s->key_prefix,
+        .order = s->order,
+        .worker = s->worker,
+        .with_error = s->error,
+        .with_error_group = s->error_group,
+        .ended_from_ms = s->ended_from_ms,
+        .ended_to_ms = s->ended_to_ms,
         .token = (e->o.epoch << TOKEN_COUNTER | e->work.next_token) + 1,
     };
     struct job_image image = {

@@ -306,6 +306,41 @@ static void damaged_bytes_are_no_bulk(void **state)
     buf_fini(&bytes);
 }
 
+static void filters_are_stored_and_older_bulks_have_none(void **state)
+{
+    struct bulk b = { .states = 1,
+                      .to_ms = INT64_MAX,
+                      .recurrence = STR("r"),
+                      .key_prefix = STR("k"),
+                      .order = STR("o"),
+                      .worker = STR("w"),
+                      .with_error = STR("e"),
+                      .with_error_group = STR("e <n>"),
+                      .ended_from_ms = 5,
+                      .ended_to_ms = 9 },
+                is;
+    struct bulk plain = { .states = 1, .to_ms = INT64_MAX };
+    struct buf bytes = { 0 };
+
+    (void)state;
+    bulk_encode(&bytes, &plain);
+    assert_int_equal(bytes.ptr[0], 1); /* as servers wrote it that knew no such filters */
+    assert_true(bulk_decode(buf_view(&bytes), &is) && is.recurrence.len == 0 &&
+                is.ended_to_ms == 0);
+    bytes.len = 0;
+    bulk_encode(&bytes, &b);
+    assert_int_equal(bytes.ptr[0], 2); /* such servers refuse it */
+    assert_true(bulk_decode(buf_view(&bytes), &is));
+    assert_true(str_eq(is.recurrence, b.recurrence) && str_eq(is.key_prefix, b.key_prefix) &&
+                str_eq(is.order, b.order) && str_eq(is.worker, b.worker) &&
+                str_eq(is.with_error, b.with_error) &&
+                str_eq(is.with_error_group, b.with_error_group));
+    assert_true(is.ended_from_ms == 5 && is.ended_to_ms == 9);
+    for (size_t n = 0; n < bytes.len; n++)
+        assert_false(bulk_decode((struct str){ bytes.ptr, n }, &is));
+    buf_fini(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +357,7 @@ int main(void)
         TEST(the_last_hundred_are_shown_and_those_that_run),
         TEST(it_is_forgotten_after_a_day),
         TEST(damaged_bytes_are_no_bulk),
+        TEST(filters_are_stored_and_older_bulks_have_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
