@@ -203,7 +203,8 @@ struct load_result {
     size_t n;
 };
 
-/* What to load next; false: nothing now. `due_too`: also by due time, not only from the backlog. */
+/* What to load next; false: nothing now. `due_too`: also by due time, not only from the backlog. It
+ * is false while a batch is about to begin. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret);
 /* Brings loaded jobs to memory. NOMEM: none of them. */
 int engine_loaded(struct engine *e, const struct load_result *r);

@@ -105,6 +105,7 @@
     X(CLEAN_END_IGNORED, "damage at the end passes for a torn commit")          \
     X(OWNER_FORGOTTEN, "without its owner record a journal is opened")          \
     X(LOAD_UNBOUNDED, "a slice of loading is larger than a commit")             \
+    X(BATCH_WHOLE, "a batch takes all tails and all ended jobs")                \
     X(BATCH_KEPT, "the memory of a batch that was given up is kept")            \
     X(CUT_SKIPS, "a page that is cut short passes over the rest of it")         \
     X(ASKED_IGNORED, "jobs stay on disk though a worker asks for them")         \

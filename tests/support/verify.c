@@ -11,6 +11,8 @@
 #include "record/record.h"
 #include "support/heap_each.h"
 
+#define JOB_BYTES 8192 /* of a large job of the simulator */
+
 struct hashing {
     const struct engine *e;
     uint64_t sum;
@@ -296,6 +298,7 @@ struct recount {
     uint64_t waste_keys;
     int64_t kept_bytes; /* of jobs in memory, and on disk */
     uint64_t bytes[WHERES];
+    uint64_t largest; /* the weight of a job */
     uint64_t waste;
     uint64_t unlisted; /* ready, with an ordering key, and in no list */
     uint64_t listed;
@@ -327,6 +330,8 @@ static int check_job(void *arg, struct table_node *node)
 
     job_opts_get(j, &o);
     c->bytes[j->where] += job_weight(j);
+    if (job_weight(j) > c->largest)
+        c->largest = job_weight(j);
     CHECK(o.listeners == job_listeners(j) && (o.listeners > 0) == j->heard);
     CHECK(!j->heard || (ear_of(j)->opts_room >= j->opts_len && ear_of(j)->promised == 0));
     if (job_is_waste(e, j)) {
@@ -555,6 +560,15 @@ static void check_tenant(const struct tenant *t)
     CHECK(t->kept_bytes >= 0);
 }
 
+/* A batch has a fifth of the memory, and one job more. That job may have left the memory. */
+static void batch_verify(const struct recount *c)
+{
+    const struct batch *b = &c->e->place.batch;
+    uint64_t job = c->largest > JOB_BYTES ? c->largest : JOB_BYTES;
+
+    CHECK(!b->active || b->bytes <= c->e->o.memory_bytes / 5 + job);
+}
+
 void engine_verify(const struct engine *e)
 {
     struct recount c = { .e = e };
@@ -569,6 +583,7 @@ void engine_verify(const struct engine *e)
     check_notes(e);
     lanes_verify(e);
     asides_verify(e);
+    batch_verify(&c);
     if (!e->place.batch.active)
         CHECK(c.listed + c.unlisted == e->place.states[JOB_READY]);
     for (int i = 0; i < JOB_STATE_COUNT; i++) {

@@ -45,7 +45,8 @@ struct class *class_obtain(struct engine *e, struct queue *q, unsigned index)
         return NULL;
     *c = rows[index];
     c->queue = q;
-    lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->fed);
+    lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->waits, &c->fed,
+               &c->source);
     assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
     q->classes[index] = c;
     standing_count(e, q, pool_size(sizeof(*c)));
@@ -61,6 +62,7 @@ void classes_free(struct engine *e, struct queue *q)
             continue;
         list_remove(&c->link);
         list_remove(&c->arrived);
+        list_remove(&c->waits);
         list_remove(&c->fed);
         wheel_remove(&c->near);
         free(c->floors);
@@ -102,6 +104,13 @@ void class_close(struct engine *e, struct class *c)
         e->place.closed_count++;
         list_append(&e->place.closed, &c->link);
     }
+}
+
+void class_waits(struct engine *e, struct class *c)
+{
+    class_close(e, c);
+    if (list_empty(&c->waits))
+        list_append(&e->place.tails, &c->waits);
 }
 
 void queue_ask(struct engine *e, struct queue *q)

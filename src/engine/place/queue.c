@@ -37,6 +37,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     queue_quits_ring(e, q);
     list_remove(&q->of_tenant);
     list_remove(&q->ended);
+    list_remove(&q->batch.link);
     for (int i = 0; i < QUEUE_NOTES; i++)
         list_remove(&q->noted[i]);
     tree_remove(&e->place.known.queues, &q->sorted[0]);
@@ -136,7 +137,8 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     post_init(&q->post);
     q->post.queue = q;
     q->post.made_ms = e->now_ms;
-    lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->ended, &q->logged);
+    lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->ended, &q->logged, &q->batch.dead,
+               &q->batch.link);
     named_add(&e->place.names, &q->by_name, q->text, name);
     if (!q->hidden) {
         tree_add(&e->place.known.queues, &q->sorted[0], &q->by_name);
@@ -233,7 +235,7 @@ void queues_init(struct engine *e)
 {
     pool_init(&e->place.known.pool, 0);
     named_init(&e->place.names, e->o.secret);
-    lists_init(&e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle,
+    lists_init(&e->place.tails, &e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle,
                &e->place.turns.dispatch, &e->place.turns.serving, &e->place.turns.later,
                &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
 }

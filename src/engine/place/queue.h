@@ -62,6 +62,7 @@ unsigned class_at_slot(enum cold_slot slot);
 /* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
+void class_waits(struct engine *e, struct class *c); /* its tail has jobs: closes it, too */
 /* A worker asks for jobs of the queue. Loading then looks at this queue's jobs on disk first. */
 void queue_ask(struct engine *e, struct queue *q);
 
