@@ -572,7 +572,7 @@ static void batch_verify(const struct recount *c)
 void engine_verify(const struct engine *e)
 {
     struct recount c = { .e = e };
-    uint64_t sums[JOB_STATE_COUNT] = { 0 }, untold = 0;
+    uint64_t sums[JOB_STATE_COUNT] = { 0 }, untold = 0, memory_bytes = 0;
     const struct list *node;
 
     table_each_stripe(&e->place.jobs, 0, 0, check_job, &c);
@@ -598,10 +598,14 @@ void engine_verify(const struct engine *e)
 
         check_tenant(t);
         c.kept_bytes -= t->kept_bytes;
+        memory_bytes += t->memory_bytes;
         untold += length(&t->telling.jobs);
         CHECK(list_empty(&t->telling.jobs) == list_empty(&t->telling.link));
     }
     CHECK(c.kept_bytes == 0);
+    for (int i = 0; i < WHERES; i++)
+        memory_bytes -= c.bytes[i];
+    CHECK(memory_bytes == 0);
     leased_verify(e);
     CHECK(length(&e->place.tenant_list) == e->place.tenant_total);
     CHECK(c.keys <= e->place.keys.count && e->place.keys.count <= c.keys + c.waste_keys);

@@ -405,6 +405,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     queue_count(e, q, job_counts_as(j), 1);
     weight = job_weight(j);
     e->place.bytes[j->where] += weight;
+    q->tenant->memory_bytes += weight;
     if (j->where == WHERE_OWNS_LANE)
         q->tenant->owner_bytes += weight;
     if (j->where == WHERE_LEASED)
@@ -473,6 +474,7 @@ void job_unplace(struct engine *e, struct job *j)
             batch_stale(e, j);
     }
     e->place.bytes[j->where] -= weight;
+    q->tenant->memory_bytes -= weight;
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
         q->classes[INDEX_ORDERED]->tailed--;
     if (j->where == WHERE_LEASED)

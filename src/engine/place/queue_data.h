@@ -102,6 +102,7 @@ struct tenant {
     uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
     uint64_t leased_bytes;
     uint64_t hot_bytes;
+    uint64_t memory_bytes;  /* of its jobs in memory, hidden ones too */
     int64_t kept_bytes;     /* of its jobs in memory and on disk: see kept.c */
     struct list greedy;     /* in place.kept.greedy, while history has to give way: see kept.c */
     uint64_t past_bytes;    /* the sum of past_bytes of its queues, without hidden queues */

@@ -12,6 +12,13 @@ struct tenant *tenant_find(const struct engine *e, struct str name)
     return found ? container_of(found, struct tenant, by_name) : NULL;
 }
 
+uint64_t engine_tenant_memory(const struct engine *e, struct str tenant)
+{
+    const struct tenant *t = tenant_find(e, tenant);
+
+    return t ? t->memory_bytes : 0;
+}
+
 struct tenant *tenant_obtain(struct engine *e, struct str name)
 {
     struct tenant *t = tenant_find(e, name);

@@ -258,6 +258,38 @@ static void dead_jobs_of_a_batch_are_put_back_one_by_one(void **state)
     end_feed(chore_run(feeding));
 }
 
+static void schedule_until_crammed(struct str tenant, const char *queue)
+{
+    for (int i = 0; !partition_crammed(p, tenant); i++) {
+        struct job_spec spec = spec_of(queue, HOUR);
+        struct schedule_result r;
+
+        assert_true(i < 10 * MANY);
+        assert_int_equal(engine_schedule(e, &spec, &r), 0);
+    }
+}
+
+/* The tenant that fills memory waits until a batch has made room, and another one does not. */
+static void a_tenant_that_fills_memory_leaves_others_some(void **state)
+{
+    struct partition_stats s;
+
+    (void)state;
+    schedule_until_crammed(STR("acme"), "acme@q");
+    partition_stats(p, &s);
+    assert_in_range(s.memory_bytes, MEMORY, MEMORY + MEMORY / 8 + 1024);
+    assert_false(partition_crammed(p, STR("other")));
+    schedule_until_crammed(STR("other"), "other@q");
+    assert_true(engine_tenant_memory(e, STR("other")) > MEMORY / 64);
+    assert_false(partition_crammed(p, STR("third")));
+    schedule_until_crammed(STR("third"), "third@q");
+    partition_stats(p, &s);
+    assert_in_range(s.memory_bytes, MEMORY, MEMORY + MEMORY / 16 * 3);
+    settle();
+    assert_false(partition_crammed(p, STR("acme")));
+    assert_int_equal(engine_tenant_memory(e, STR("nobody")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +298,7 @@ int main(void)
         TEST(jobs_of_a_batch_that_failed_go_out_in_order),
         TEST(a_backlog_comes_to_workers_though_the_disk_is_full),
         TEST(dead_jobs_of_a_batch_are_put_back_one_by_one),
+        TEST(a_tenant_that_fills_memory_leaves_others_some),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
