@@ -124,7 +124,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
         return true;
     /* The first job on disk is due soon. It is loaded although later jobs fill the share of the
      * class, unless many hot jobs have come from disk. */
-    return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
+    return c->near.at_ms <= e->now_ms && c->near_bytes < hot_room(e) / 8 + class_least(e, c);
 }
 
 /* The class has no due job in memory that it could give. But due jobs may come from disk, from its

@@ -80,7 +80,7 @@ bool class_is_shut_out(const struct engine *e, const struct class *c);
 bool class_is_half_glutted(const struct engine *e, const struct class *c);
 /* Hot and leased jobs take so much that classes have shares. */
 bool memory_is_crowded(const struct engine *e);
-uint64_t class_least(const struct engine *e);
+uint64_t class_least(const struct engine *e, const struct class *c);
 uint64_t hot_room(const struct engine *e);
 /* Jobs that own their lanes have to stay in memory. While a tenant has many, none of its lanes is
  * begun. */

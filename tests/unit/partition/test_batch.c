@@ -290,6 +290,29 @@ static void a_tenant_that_fills_memory_leaves_others_some(void **state)
     assert_int_equal(engine_tenant_memory(e, STR("nobody")), 0);
 }
 
+/* Each of many classes may have a little, though there is no room. All together must not fill the
+ * memory: new jobs of all tenants would be refused. */
+static void a_few_ready_jobs_in_each_of_many_queues_fill_no_memory(void **state)
+{
+    struct partition_stats s;
+    char name[16];
+
+    (void)state;
+    for (int i = 0; i < 100 * 10; i++) {
+        snprintf(name, sizeof(name), "acme@q%d", i % 100);
+        schedule(name, 0);
+        assert_false(partition_overfull(p));
+    }
+    settle();
+    partition_stats(p, &s);
+    assert_true(s.memory_bytes < MEMORY);
+    assert_int_equal(stats().jobs[JOB_READY], 100 * 10);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof(name), "acme@q%d", i);
+        assert_int_equal(work(name), 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +322,7 @@ int main(void)
         TEST(a_backlog_comes_to_workers_though_the_disk_is_full),
         TEST(dead_jobs_of_a_batch_are_put_back_one_by_one),
         TEST(a_tenant_that_fills_memory_leaves_others_some),
+        TEST(a_few_ready_jobs_in_each_of_many_queues_fill_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
