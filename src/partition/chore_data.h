@@ -97,6 +97,7 @@ struct merge {
     uint32_t oldest_backlog;
     struct floors *floors;
     size_t floor_count;
+    size_t floor_cap;
     struct str *graves; /* of the family, sorted */
     size_t grave_count;
     struct buf grave_bytes;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "record/record.h"
 
 #define FAN_IN_MAX 64
@@ -64,7 +65,7 @@ static bool graves_can_go(const struct merge *m)
 static int note_floor(void *arg, struct str queue, unsigned class)
 {
     struct merge *m = arg;
-    struct floors *grown = realloc(m->floors, (m->floor_count + 1) * sizeof(*grown));
+    struct floors *grown = array_room(m->floors, m->floor_count, &m->floor_cap, sizeof(*grown));
 
     if (!grown)
         return BELFRY_NOMEM;
@@ -131,11 +132,8 @@ static int take_notes(struct partition *p, struct merge *m)
     each_run (r, engine_runs(p->engine))
         if (family_is_backlog(r->d.family) && r->d.oldest < m->oldest_backlog)
             m->oldest_backlog = r->d.oldest;
-    if (m->family == FAMILY_BACKLOG) {
+    if (m->family == FAMILY_BACKLOG)
         err = engine_classes_on_disk(p->engine, note_floor, m);
-        if (m->floor_count)
-            qsort(m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
-    }
     if (!err)
         err = engine_graves(p->engine, note_grave, m);
     return err ? err : sort_graves(m);
@@ -395,6 +393,8 @@ static int merge_run(struct chore *c)
     size_t n = 0;
     int err = runs ? open_inputs(c, runs, &n) : BELFRY_NOMEM;
 
+    if (m->floor_count > 0) /* there may be tens of thousands, too many for the engine's thread */
+        qsort(m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
     if (!err)
         err = run_merge_init(&in, runs, n, (struct str){ 0 }, false);
     if (!err && m->cut.run)
