@@ -493,11 +493,8 @@ static bool has_added(const struct session *s, const struct session_target *t)
 /* Whether the tenant has to wait until others, or its own jobs, leave memory. */
 static bool lacks_room(struct session *s, const struct session_target *t, struct str tenant)
 {
-    if (!partition_pressed(t->partition))
-        return false;
     s->crammed = partition_crammed(t->partition, tenant);
-    if (!s->crammed)
-        s->added_ms = engine_now(partition_engine(t->partition));
+    s->added_ms = engine_now(partition_engine(t->partition));
     return s->crammed;
 }
 

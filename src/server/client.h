@@ -47,7 +47,7 @@ struct client {
     struct holding holding;
     int64_t strange_ms;      /* monotonic: since when it is a stranger; 0: it is none */
     struct list uncommitted; /* In the host's list while a reply waits for a commit. */
-    struct list resume;      /* In `resume`, `no_room` or `crammed` of the server. */
+    struct list resume;      /* In `resume` or `no_room` of the server; see client_queue. */
 };
 
 void client_init(struct client *c, struct server *s, const struct client_ops *ops,

@@ -26,9 +26,9 @@ static void resume_clients(struct server *s)
     int64_t until_us;
 
     if (s->host.partition && !partition_crammed(s->host.partition, STR("")))
-        list_splice(&s->resume, &s->crammed);
+        list_splice(&s->resume, &s->no_room[1]);
     if (s->host.partition)
-        list_splice(&s->resume, &s->no_room);
+        list_splice(&s->resume, &s->no_room[0]);
     accounts_resume(s);
     accounts_call(s);
     if (list_empty(&s->accounts.turns))
@@ -53,7 +53,7 @@ static bool may_resume(const struct server *s)
     const struct host *h = &s->host;
 
     return ((!list_empty(&s->resume) || !list_empty(&s->accounts.turns)) && host_may_execute(h)) ||
-           ((!list_empty(&s->no_room) || !list_empty(&s->crammed)) && h->partition &&
+           ((!list_empty(&s->no_room[0]) || !list_empty(&s->no_room[1])) && h->partition &&
             !partition_pressed(h->partition));
 }
 
@@ -233,7 +233,8 @@ int server_init(struct server *s)
         root_token_make, push_open,     http_open, hosting_pool, listen_open,
     };
 
-    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room, &s->crammed, &s->going.conns);
+    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room[0], &s->no_room[1],
+               &s->going.conns);
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     bool drawn = hash_key_draw(&s->hash_key);

@@ -10,8 +10,7 @@
 #include "engine/place/lane.h"
 #include "record/record.h"
 #include "support/heap_each.h"
-
-#define JOB_BYTES 8192 /* of a large job of the simulator */
+#include "support/verify_shares.h"
 
 struct hashing {
     const struct engine *e;
@@ -119,14 +118,6 @@ uint64_t engine_hash(const struct engine *e)
     }
     return sum;
 }
-
-#define CHECK(what)                                                                   \
-    do {                                                                              \
-        if (!(what)) {                                                                \
-            fprintf(stderr, "engine_verify: %s:%d: %s\n", __FILE__, __LINE__, #what); \
-            abort();                                                                  \
-        }                                                                             \
-    } while (0)
 
 /* ---- Lanes ---- */
 
@@ -298,7 +289,6 @@ struct recount {
     uint64_t waste_keys;
     int64_t kept_bytes; /* of jobs in memory, and on disk */
     uint64_t bytes[WHERES];
-    uint64_t largest; /* the weight of a job */
     uint64_t waste;
     uint64_t unlisted; /* ready, with an ordering key, and in no list */
     uint64_t listed;
@@ -330,8 +320,6 @@ static int check_job(void *arg, struct table_node *node)
 
     job_opts_get(j, &o);
     c->bytes[j->where] += job_weight(j);
-    if (job_weight(j) > c->largest)
-        c->largest = job_weight(j);
     CHECK(o.listeners == job_listeners(j) && (o.listeners > 0) == j->heard);
     CHECK(!j->heard || (ear_of(j)->opts_room >= j->opts_len && ear_of(j)->promised == 0));
     if (job_is_waste(e, j)) {
@@ -560,19 +548,10 @@ static void check_tenant(const struct tenant *t)
     CHECK(t->kept_bytes >= 0);
 }
 
-/* A batch has a fifth of the memory, and one job more. That job may have left the memory. */
-static void batch_verify(const struct recount *c)
-{
-    const struct batch *b = &c->e->place.batch;
-    uint64_t job = c->largest > JOB_BYTES ? c->largest : JOB_BYTES;
-
-    CHECK(!b->active || b->bytes <= c->e->o.memory_bytes / 5 + job);
-}
-
 void engine_verify(const struct engine *e)
 {
     struct recount c = { .e = e };
-    uint64_t sums[JOB_STATE_COUNT] = { 0 }, untold = 0, memory_bytes = 0;
+    uint64_t sums[JOB_STATE_COUNT] = { 0 }, untold = 0;
     const struct list *node;
 
     table_each_stripe(&e->place.jobs, 0, 0, check_job, &c);
@@ -583,7 +562,7 @@ void engine_verify(const struct engine *e)
     check_notes(e);
     lanes_verify(e);
     asides_verify(e);
-    batch_verify(&c);
+    shares_verify(e);
     if (!e->place.batch.active)
         CHECK(c.listed + c.unlisted == e->place.states[JOB_READY]);
     for (int i = 0; i < JOB_STATE_COUNT; i++) {
@@ -598,14 +577,10 @@ void engine_verify(const struct engine *e)
 
         check_tenant(t);
         c.kept_bytes -= t->kept_bytes;
-        memory_bytes += t->memory_bytes;
         untold += length(&t->telling.jobs);
         CHECK(list_empty(&t->telling.jobs) == list_empty(&t->telling.link));
     }
     CHECK(c.kept_bytes == 0);
-    for (int i = 0; i < WHERES; i++)
-        memory_bytes -= c.bytes[i];
-    CHECK(memory_bytes == 0);
     leased_verify(e);
     CHECK(length(&e->place.tenant_list) == e->place.tenant_total);
     CHECK(c.keys <= e->place.keys.count && e->place.keys.count <= c.keys + c.waste_keys);
