@@ -217,8 +217,6 @@ int engine_tenant_set(struct engine *e, struct str name, const struct tenant_set
                       unsigned fields /* bits 1 << enum tenant_field */);
 /* NOTFOUND. */
 int engine_tenant_get(const struct engine *e, struct str name, struct tenant_view *ret);
-/* Bytes of the tenant's jobs in memory. */
-uint64_t engine_tenant_memory(const struct engine *e, struct str tenant);
 /* As engine_queues. */
 int engine_tenants(const struct engine *e, struct str after, size_t limit,
                    int (*fn)(void *arg, const struct tenant_view *v), void *arg);

@@ -39,6 +39,7 @@ bool partition_work(struct partition *p, int64_t until_us)
     bool more = feed_work(p);
 
     more = reclaim_work(p) || more;
+    more = merge_work(p) || more;
     more = own_work(p, until_us) || more;
     return engine_work(p->engine) || more;
 }
@@ -47,7 +48,8 @@ uint64_t chores_memory(const struct partition *p)
 {
     const struct feed *f = &p->chores[CHORE_FEED].feed;
 
-    return engine_memory(p->engine) + f->batch.cap + f->batch.cap / 4 + p->bytes.filters;
+    return engine_memory(p->engine) + f->batch.cap + f->batch.cap / 4 + p->bytes.filters +
+           p->chores[CHORE_MERGE].merge.floors.bytes.cap;
 }
 
 /* Requests are held back only while a feed is under way or due. Else workers that would make room,

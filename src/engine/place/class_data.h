@@ -30,12 +30,6 @@ enum {
         CLASSES
 };
 
-/* Jobs of a class in backlog runs up to `number` have been loaded up to this point. */
-struct floor {
-    uint32_t number;
-    struct cold_point upto;
-};
-
 /* The jobs of one priority of a queue, its ordered jobs, or those that pass all gates. The due jobs
  * are in three parts, in this order:
  *

@@ -26,6 +26,21 @@ struct queue *queue_next(const struct engine *e, const struct queue *q)
     return next == &e->place.idle ? NULL : container_of(next, struct queue, link);
 }
 
+static struct tree *tree_of(struct engine *e, const struct queue *q)
+{
+    return q->hidden ? &e->place.known.hidden : &e->place.known.queues;
+}
+
+struct queue *queue_behind(const struct engine *e, struct str name)
+{
+    struct tree_node *n = tree_after(&e->place.known.queues, name);
+    struct tree_node *hidden = tree_after(&e->place.known.hidden, name);
+
+    if (!n || (hidden && str_compare(hidden->thing->name, n->thing->name) < 0))
+        n = hidden;
+    return n ? container_of(n, struct queue, sorted[0]) : NULL;
+}
+
 static void queue_forget(struct engine *e, struct queue *q)
 {
     if (e->place.recent == q)
@@ -40,7 +55,7 @@ static void queue_forget(struct engine *e, struct queue *q)
     list_remove(&q->batch.link);
     for (int i = 0; i < QUEUE_NOTES; i++)
         list_remove(&q->noted[i]);
-    tree_remove(&e->place.known.queues, &q->sorted[0]);
+    tree_remove(tree_of(e, q), &q->sorted[0]);
     tree_remove(&q->tenant->sorted_queues, &q->sorted[1]);
     rated_fini(e, &q->rated);
     queue_settings_fini(e, q);
@@ -140,10 +155,9 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->ended, &q->logged, &q->batch.dead,
                &q->batch.link);
     named_add(&e->place.names, &q->by_name, q->text, name);
-    if (!q->hidden) {
-        tree_add(&e->place.known.queues, &q->sorted[0], &q->by_name);
+    tree_add(tree_of(e, q), &q->sorted[0], &q->by_name);
+    if (!q->hidden)
         tree_add(&q->tenant->sorted_queues, &q->sorted[1], &q->by_name);
-    }
     list_append(&e->place.queues, &q->link);
     e->place.queue_total++;
     e->place.hidden_total += q->hidden != HIDDEN_NONE;

@@ -23,6 +23,8 @@ void queues_init(struct engine *e);
 /* The queue behind this one, or the first behind NULL: queues in use, then idle ones. NULL: no
  * more. */
 struct queue *queue_next(const struct engine *e, const struct queue *q);
+/* The first queue whose name comes after this one, hidden queues too; NULL: no more. */
+struct queue *queue_behind(const struct engine *e, struct str name);
 struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
 /* The use of the queue may have changed. */

@@ -135,7 +135,8 @@ struct queue {
     struct named by_name;
     struct list link; /* in place.queues, or in place.idle while it could be forgotten */
     struct list of_tenant;
-    struct tree_node sorted[2]; /* in known.queues and tenant.sorted_queues, unless it is hidden */
+    struct tree_node sorted[2]; /* in known.queues and tenant.sorted_queues; if it is hidden, in
+                                   known.hidden alone */
     struct list turn; /* in the ring of `serves`; or parked: at its tenant, or at an endpoint */
     bool parked;      /* the list that `turn` is in, if any, is one of parked queues */
     struct list lull; /* in place.turns.lulls */

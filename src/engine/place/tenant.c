@@ -121,7 +121,8 @@ void post_call(struct engine *e, struct post *p)
 
 void tenants_init(struct engine *e)
 {
-    e->place.known.queues.seed = e->place.known.tenants.seed = e->o.seed;
+    e->place.known.queues.seed = e->place.known.hidden.seed = e->place.known.tenants.seed =
+        e->o.seed;
     named_init(&e->place.tenants, e->o.secret);
     named_init(&e->place.kinds, e->o.secret);
     list_init(&e->place.tenant_list);

@@ -3,6 +3,7 @@
 #include "engine/engine_data.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
+#include "partition/internal.h"
 
 #include "support/spilled.h"
 
@@ -313,6 +314,43 @@ static void a_few_ready_jobs_in_each_of_many_queues_fill_no_memory(void **state)
     }
 }
 
+/* A merge needs the floors of all classes on disk. There may be tens of thousands, so each turn of
+ * the loop notes those of some queues. */
+static void a_merge_notes_the_floors_of_some_queues_in_a_turn(void **state)
+{
+    const int queues = 40;
+    const struct merge *m;
+    struct chore *c;
+    int turns = 0, loaded = 0;
+    char name[16];
+
+    (void)state;
+    partition_close(p);
+    slice_jobs = 10; /* stands for hundreds */
+    open_partition();
+    m = &p->chores[CHORE_MERGE].merge;
+    for (int i = 0; i < 20 && !m->noting; i++) {
+        fill_tails(queues);
+        settle_to_feed();
+        end_feed(chore_run(feeding));
+        advance(3000); /* merges wait for the end of a burst */
+        assert_null(partition_chore(p, CHORE_MERGE));
+    }
+    assert_true(m->noting);
+    for (; !(c = partition_chore(p, CHORE_MERGE)); turns++) {
+        assert_true(turns < queues);
+        partition_work(p, INT64_MAX);
+    }
+    assert_in_range(turns, queues / 10, queues / 10 + 1);
+    assert_int_equal(partition_chore_done(p, c, chore_run(c)), 0);
+    settle();
+    for (int i = 0; i < queues; i++) {
+        snprintf(name, sizeof(name), "q%d", i);
+        loaded += work(name);
+    }
+    assert_int_equal(loaded, stats().counters.scheduled);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +361,7 @@ int main(void)
         TEST(dead_jobs_of_a_batch_are_put_back_one_by_one),
         TEST(a_tenant_that_fills_memory_leaves_others_some),
         TEST(a_few_ready_jobs_in_each_of_many_queues_fill_no_memory),
+        TEST(a_merge_notes_the_floors_of_some_queues_in_a_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
