@@ -48,8 +48,8 @@ void batch_release_dead(struct engine *e, struct queue *q, size_t limit)
  * lanes and queues at most. The others wait for the next one. */
 static void take_tails(struct engine *e)
 {
-    for (int i = engine_slice(e, BATCH_QUEUES); i > 0 && !list_empty(&e->place.tails); i--) {
-        struct class *c = container_of(e->place.tails.next, struct class, waits);
+    for (int i = engine_slice(e, BATCH_QUEUES); i > 0 && !list_empty(&e->place.batch.waits); i--) {
+        struct class *c = container_of(e->place.batch.waits.next, struct class, waits);
 
         list_remove(&c->waits);
         c->tail_first = tail_comes_first(c) ? e->place.batch.number : 0;
@@ -403,7 +403,7 @@ bool engine_feed_slice(struct engine *e, struct buf *out, size_t n)
         feed_graves(e, out);
     b->gathering = false;
     if (out->len == 0 && !(b->past && !list_empty(&e->place.ended)) &&
-        !(b->tails && !list_empty(&e->place.tails)))
+        !(b->tails && !list_empty(&e->place.batch.waits)))
         b->empty_lsn = e->lsn;
     return false;
 }

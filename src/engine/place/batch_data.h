@@ -21,6 +21,7 @@ struct batch {
     unsigned part;          /* the part of memory that gives jobs now: see engine_feed_slice */
     uint64_t bytes;         /* of the jobs of the batch, without entries of the audit log */
     uint64_t most;          /* at so many, the part that gives jobs has given its share */
+    struct list waits;      /* classes whose tails have jobs, or had, by class.waits */
     struct list classes;    /* classes whose tails are not in the batch yet, by class.fed */
     struct list asides;     /* lanes whose jobs aside are not in the batch yet */
     struct list asides_fed; /* lanes whose jobs aside are in the batch */

@@ -110,7 +110,7 @@ void class_waits(struct engine *e, struct class *c)
 {
     class_close(e, c);
     if (list_empty(&c->waits))
-        list_append(&e->place.tails, &c->waits);
+        list_append(&e->place.batch.waits, &c->waits);
 }
 
 void queue_ask(struct engine *e, struct queue *q)

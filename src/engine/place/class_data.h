@@ -44,7 +44,7 @@ struct class
     struct list ready;
     struct list tail;
     struct list link;   /* in place.closed */
-    struct list waits;  /* in place.tails, if its tail has jobs, or had */
+    struct list waits;  /* in batch.waits, if its tail has jobs, or had */
     struct list fed;    /* in batch.classes */
     struct list source; /* jobs of the tail that join the batch */
     struct timer near;  /* in WHEEL_NEARS: when jobs on disk should be loaded */

@@ -101,7 +101,6 @@ struct place {
     uint64_t live_bytes;
     struct kept kept;
     struct list closed; /* closed classes */
-    struct list tails;  /* classes whose tails may have jobs, by class.waits */
     uint64_t closed_count;
     struct cold_point frontier; /* jobs up to this point are in memory */
     bool sinking;               /* due jobs are moved to WHEEL_MOMENTS first */

@@ -249,9 +249,9 @@ void queues_init(struct engine *e)
 {
     pool_init(&e->place.known.pool, 0);
     named_init(&e->place.names, e->o.secret);
-    lists_init(&e->place.tails, &e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle,
-               &e->place.turns.dispatch, &e->place.turns.serving, &e->place.turns.later,
-               &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
+    lists_init(&e->place.batch.waits, &e->place.queues, &e->place.ended, &e->place.rich,
+               &e->place.idle, &e->place.turns.dispatch, &e->place.turns.serving,
+               &e->place.turns.later, &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
 }
 
 bool queue_is_of(const struct queue *q, struct str tenant)
