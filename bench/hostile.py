@@ -496,6 +496,23 @@ def expire(field):
     return resp("PING", watch_s=lambda: max(0.5, (at - now_ms()) / 1000 + 1.5))
 
 
+@more("3 jobs in each of 69,300 classes go to disk, and their runs are merged (no request)")
+def classes(field):
+    queues = field.count(9900)
+    kinds = [("PRIORITY", p) for p in range(1, 6)] + [("GATES", "pass"), ("ORDER", "o")]
+    for kind in kinds * 3:
+        for start in range(0, queues, 1000):
+            field.all([("SCHEDULE", f"q{n}", "x" * 2500, *kind) for n in range(start, min(queues, start + 1000))])
+    return resp("PING", watch_s=5)  # merges begin two seconds after the last batch
+
+
+@more("400,000 jobs on disk expire in one millisecond, memory = 64MiB (no request)", "--memory", "64MiB")
+def expire_on_disk(field):
+    at = now_ms() + (20_000 if field.scale == 1 else 1500)
+    field.fill(field.count(400_000), "AT", at, "EXPIRE", "1s", payload="x" * 100)
+    return resp("PING", watch_s=lambda: max(0.5, (at - now_ms()) / 1000 + 3))
+
+
 @more("50,000 leases end within a second (no request)")
 def leases_end(field):
     n = field.count(50_000)

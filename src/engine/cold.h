@@ -116,9 +116,18 @@ struct cold_point engine_frontier(const struct engine *e);
 /* Jobs of a class in the backlog run of this number count if they are behind the floor. */
 struct cold_point engine_floor(const struct engine *e, struct str queue, unsigned class,
                                uint32_t number);
-/* The classes that have jobs, or had them, in backlog runs. */
-int engine_classes_on_disk(const struct engine *e,
-                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg);
+struct class_floors {
+    struct str queue;
+    unsigned class;
+    const struct floor *floors;
+    size_t n;
+};
+
+/* The classes that have jobs, or had them, in backlog runs, in the order of their keys: those of so
+ * many queues behind the name `after`, which then is the name of the last one. False: there are no
+ * more queues. */
+bool engine_classes_on_disk(const struct engine *e, struct str *after, size_t queues,
+                            void (*fn)(void *arg, const struct class_floors *f), void *arg);
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg);
 /* Whether no job on disk waits for its time, or for other jobs. */
 bool engine_due_is_empty(const struct engine *e);
@@ -203,7 +212,8 @@ struct load_result {
     size_t n;
 };
 
-/* What to load next; false: nothing now. `due_too`: also by due time, not only from the backlog. */
+/* What to load next; false: nothing now. `due_too`: also by due time, not only from the backlog. It
+ * is false while a batch is about to begin. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret);
 /* Brings loaded jobs to memory. NOMEM: none of them. */
 int engine_loaded(struct engine *e, const struct load_result *r);
@@ -215,5 +225,8 @@ int engine_loaded(struct engine *e, const struct load_result *r);
 bool engine_work(struct engine *e);
 /* Bytes by the engine's own count. */
 uint64_t engine_memory(const struct engine *e);
+
+/* Bytes of the tenant's jobs in memory. */
+uint64_t engine_tenant_memory(const struct engine *e, struct str tenant);
 
 #endif

@@ -107,6 +107,8 @@
     X(CLEAN_END_IGNORED, "damage at the end passes for a torn commit")          \
     X(OWNER_FORGOTTEN, "without its owner record a journal is opened")          \
     X(LOAD_UNBOUNDED, "a slice of loading is larger than a commit")             \
+    X(BATCH_WHOLE, "a batch takes all jobs at once that may go to disk")        \
+    X(CRAMMED_SHARED, "who fills the memory is in all tenants' way")            \
     X(BATCH_KEPT, "the memory of a batch that was given up is kept")            \
     X(CUT_SKIPS, "a page that is cut short passes over the rest of it")         \
     X(ASKED_IGNORED, "jobs stay on disk though a worker asks for them")         \

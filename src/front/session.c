@@ -484,16 +484,18 @@ const char *session_auth_why(const struct session *s, int err)
 
 /* While memory is short, a session may add jobs once in a millisecond. So clients that add little
  * do not wait for clients that add much. */
-static bool lacks_room(struct session *s, const struct session_target *t)
+static bool has_added(const struct session *s, const struct session_target *t)
 {
-    int64_t now = engine_now(partition_engine(t->partition));
+    return partition_pressed(t->partition) &&
+           s->added_ms == engine_now(partition_engine(t->partition));
+}
 
-    if (!partition_pressed(t->partition))
-        return false;
-    if (partition_crammed(t->partition) || s->added_ms == now)
-        return true;
-    s->added_ms = now;
-    return false;
+/* Whether the tenant has to wait until others, or its own jobs, leave memory. */
+static bool lacks_room(struct session *s, const struct session_target *t, struct str tenant)
+{
+    s->crammed = partition_crammed(t->partition, tenant);
+    s->added_ms = engine_now(partition_engine(t->partition));
+    return s->crammed;
 }
 
 uint64_t session_call(struct session *s, const struct session_target *t, const struct verb *v,
@@ -522,7 +524,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
 
     if (session_awaits(s))
         return session_go_on(s, t, &call);
-    s->cold = s->no_room = s->crowded = false;
+    s->cold = s->no_room = s->crowded = s->crammed = false;
     s->awaited = REPLY_PLAIN;
     if (identity_check(&s->who, call.engine, s->remote) < 0)
         return session_refuse_unknown(s, t, reply);
@@ -530,7 +532,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         return engine_visible_lsn(call.engine);
     /* A request that waited for the disk was let in before, so it does not wait for room. */
     s->crowded = t->crowded && v->flags & (VERB_READS | VERB_TAKES) && !again;
-    s->no_room = s->crowded || (v->flags & VERB_ADDS && !again && lacks_room(s, t));
+    s->no_room = s->crowded || (v->flags & VERB_ADDS && !again && has_added(s, t));
     if (s->no_room)
         return 0;
     err = verb_parse(v, t->host, words, n, why, sizeof(why), args, &call.given);
@@ -540,6 +542,9 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     }
     if (verb_scope(&call) < 0)
         return engine_visible_lsn(call.engine);
+    s->no_room = v->flags & VERB_ADDS && !again && lacks_room(s, t, call.tenant);
+    if (s->no_room)
+        return 0;
     if (session_lacks_ration(s, t, &call))
         return 0;
     engine_scope(call.engine, call.tenant);

@@ -25,6 +25,7 @@ struct session {
     const char *verb;    /* the verb of the last request; NULL: it was about the connection */
     bool quick;          /* the last request was of a verb with VERB_QUICK */
     bool crowded;        /* with no_room: the last request found no memory for its answer */
+    bool crammed;        /* with no_room: jobs of its tenant take too much memory */
     const char *refused; /* why the last right token was not taken; NULL: it was taken */
     int64_t added_ms;    /* when it last added something while memory was short */
     char name[64];

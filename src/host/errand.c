@@ -79,7 +79,7 @@ static bool has_room(const struct host *h, enum errand_class class, unsigned slo
     case ERRAND_HEAVY: return taken < HEAVY_MAX;
     default: break;
     }
-    if (!h->draining && partition_crammed(h->partition))
+    if (!h->draining && partition_crammed(h->partition, STR("")))
         return false;
     return taken == 0 || (taken + slots <= GROW_MAX && !partition_pressed(h->partition));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Chores: one of each kind at a time. */
 #include "partition/internal.h"
+#include "record/name.h"
 
 static const struct chore_ops *const kinds[CHORE_KINDS] = {
     [CHORE_RECLAIM] = &reclaim_chore, [CHORE_FEED] = &feed_chore, [CHORE_LOAD] = &load_chore,
@@ -38,6 +39,7 @@ bool partition_work(struct partition *p, int64_t until_us)
     bool more = feed_work(p);
 
     more = reclaim_work(p) || more;
+    more = merge_work(p) || more;
     more = own_work(p, until_us) || more;
     return engine_work(p->engine) || more;
 }
@@ -47,7 +49,7 @@ uint64_t chores_memory(const struct partition *p)
     const struct feed *f = &p->chores[CHORE_FEED].feed;
 
     return engine_memory(p->engine) + f->batch.cap + f->batch.cap / 4 + p->bytes.filters +
-           p->bytes.beside;
+           p->bytes.beside + p->chores[CHORE_MERGE].merge.floors.bytes.cap;
 }
 
 /* Requests are held back only while a feed is under way or due. Else workers that would make room,
@@ -58,9 +60,19 @@ bool partition_pressed(const struct partition *p)
            (p->chores[CHORE_FEED].feed.state != FEED_IDLE || feed_waits(p));
 }
 
-bool partition_crammed(const struct partition *p)
+/* Beyond nine eighths, a tenant may add jobs while those that it has in memory take less than is
+ * left to nineteen sixteenths. So the tenant that fills memory waits, and others find some room. */
+bool partition_crammed(const struct partition *p, struct str tenant)
 {
-    return chores_memory(p) > p->o.memory_bytes + p->o.memory_bytes / 8 && partition_pressed(p);
+    uint64_t used = chores_memory(p), memory = p->o.memory_bytes;
+    uint64_t most = memory + memory / 8 + memory / 16;
+
+    if (used <= memory + memory / 8 || !partition_pressed(p))
+        return false;
+    if (MUTANT(p->o.mutant, CRAMMED_SHARED))
+        return true;
+    return used >= most || tenant.len == 0 || str_eq(tenant, STR(TENANT_ALL)) ||
+           engine_tenant_memory(p->engine, tenant) >= most - used;
 }
 
 bool partition_overfull(const struct partition *p)

@@ -69,10 +69,18 @@ struct load {
     struct cold_run *broken; /* a run of which a part could not be read */
 };
 
-/* The floors of a class, copied for a merge. */
-struct floors {
-    struct cold_key prefix;
-    struct cold_point *points; /* one for each input */
+/* The floors of the classes on disk, as they were when the merge began. The engine's thread takes
+ * the notes slice by slice. The merging thread reads them from the first to the last, because it
+ * asks in the order of keys, too. */
+struct floor_notes {
+    struct buf bytes;           /* for each class: the prefix of its keys, and its floors */
+    char last[QUEUE_MAX_BYTES]; /* taking: the last queue of which there are notes */
+    size_t last_len;
+    size_t at;             /* reading: behind the note that was read last */
+    struct str prefix;     /* of that note */
+    struct str floors;     /* of that note */
+    struct cold_key asked; /* the class that the merge asked for last */
+    bool found;            /* the note that was read last is of that class */
 };
 
 struct merge {
@@ -90,13 +98,13 @@ struct merge {
     uint32_t file;
     uint32_t number;
     uint32_t oldest;
-    const struct engine *engine; /* only while the merge begins */
     unsigned mutant;
     int64_t now_ms;
     struct cold_point frontier;
     uint32_t oldest_backlog;
-    struct floors *floors;
-    size_t floor_count;
+    bool noting; /* the engine's thread takes notes of floors */
+    bool noted;  /* it has all of them */
+    struct floor_notes floors;
     struct str *graves; /* of the family, sorted */
     size_t grave_count;
     struct buf grave_bytes;

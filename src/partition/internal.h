@@ -133,6 +133,7 @@ void tenure_end(struct partition *p);
 bool reclaim_is_behind(const struct partition *p);
 bool reclaim_work(struct partition *p); /* true: there is more */
 bool feed_work(struct partition *p);
+bool merge_work(struct partition *p);
 bool feed_waits(const struct partition *p);
 bool own_work(struct partition *p, int64_t until_us);
 /* merge_choose.c: false if no merge is worth it; else the family and inputs of m, or an error. */

@@ -11,8 +11,9 @@
 
 #include "record/record.h"
 
-#define FAN_IN_MAX 64
-#define FILES      256
+#define FAN_IN_MAX  64
+#define FILES       256
+#define NOTE_QUEUES 500 /* in a turn */
 
 void merge_clear(struct merge *m)
 {
@@ -25,9 +26,7 @@ void merge_clear(struct merge *m)
     }
     cold_unpin(&m->inputs);
     cold_unpin(&m->others);
-    for (size_t i = 0; i < m->floor_count; i++)
-        free(m->floors[i].points);
-    free(m->floors);
+    buf_fini(&m->floors.bytes);
     free(m->graves);
     buf_fini(&m->grave_bytes);
     buf_fini(&m->runs);
@@ -61,31 +60,46 @@ static bool graves_can_go(const struct merge *m)
 }
 
 /* Notes the present floors of a class in the backlog. */
-static int note_floor(void *arg, struct str queue, unsigned class)
+static void note_floors(void *arg, const struct class_floors *c)
 {
-    struct merge *m = arg;
-    struct floors *grown = realloc(m->floors, (m->floor_count + 1) * sizeof(*grown));
+    struct buf *bytes = arg, floors = { 0 };
+    struct cold_key prefix;
 
-    if (!grown)
-        return BELFRY_NOMEM;
-    m->floors = grown;
-    struct floors *f = &grown[m->floor_count];
-    cold_key_queue(&f->prefix, FAMILY_BACKLOG, queue, class, (struct cold_point){ 0, 0 });
-    f->prefix.len -= 16;
-    f->points = malloc(m->inputs.n * sizeof(*f->points));
-    if (!f->points)
-        return BELFRY_NOMEM;
-    m->floor_count++;
-    for (size_t i = 0; i < m->inputs.n; i++)
-        f->points[i] = engine_floor(m->engine, queue, class, m->inputs.runs[i]->d.number);
-    return 0;
+    cold_key_queue(&prefix, FAMILY_BACKLOG, c->queue, c->class, (struct cold_point){ 0, 0 });
+    prefix.len -= 16;
+    for (size_t i = 0; i < c->n; i++) {
+        wire_put_varint(&floors, c->floors[i].number);
+        wire_put_zigzag(&floors, c->floors[i].upto.at_ms);
+        wire_put_varint(&floors, c->floors[i].upto.seq);
+    }
+    wire_put_bytes(bytes, cold_key_str(&prefix));
+    wire_put_bytes(bytes, buf_view(&floors));
+    bytes->failed = bytes->failed || floors.failed;
+    buf_fini(&floors);
 }
 
-static int by_prefix(const void *a, const void *b)
+/* There may be tens of thousands of classes, so each turn of the loop takes notes of some queues.
+ * A floor may rise after its note was taken: then the merge keeps entries that could go. A class
+ * without a note has no job in the inputs, because new jobs go to other runs. */
+bool merge_work(struct partition *p)
 {
-    const struct floors *x = a, *y = b;
+    struct merge *m = &p->chores[CHORE_MERGE].merge;
+    struct floor_notes *f = &m->floors;
+    struct str after = { f->last, f->last_len };
 
-    return str_compare(cold_key_str(&x->prefix), cold_key_str(&y->prefix));
+    if (!m->noting)
+        return false;
+    m->noting = engine_classes_on_disk(p->engine, &after, partition_slice(p, NOTE_QUEUES),
+                                       note_floors, &f->bytes);
+    if (f->bytes.failed) {
+        merge_clear(m);
+        return false;
+    }
+    if (after.ptr != f->last)
+        memcpy(f->last, after.ptr, after.len);
+    f->last_len = after.len;
+    m->noted = !m->noting;
+    return true;
 }
 
 static int note_grave(void *arg, struct str key)
@@ -121,9 +135,7 @@ static int sort_graves(struct merge *m)
 static int take_notes(struct partition *p, struct merge *m)
 {
     const struct cold_run *r;
-    int err = 0;
 
-    m->engine = p->engine;
     m->mutant = p->o.mutant;
     m->now_ms = engine_now(p->engine);
     m->frontier = engine_frontier(p->engine);
@@ -131,14 +143,7 @@ static int take_notes(struct partition *p, struct merge *m)
     each_run (r, engine_runs(p->engine))
         if (family_is_backlog(r->d.family) && r->d.oldest < m->oldest_backlog)
             m->oldest_backlog = r->d.oldest;
-    if (m->family == FAMILY_BACKLOG) {
-        err = engine_classes_on_disk(p->engine, note_floor, m);
-        if (m->floor_count)
-            qsort(m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
-    }
-    if (!err)
-        err = engine_graves(p->engine, note_grave, m);
-    return err ? err : sort_graves(m);
+    return engine_graves(p->engine, note_grave, m);
 }
 
 /* A grave in history must stay as long as another run may have an entry at its place. */
@@ -157,6 +162,12 @@ static bool merge_begin(struct partition *p, struct chore *c)
     struct merge *m = &c->merge;
     int err;
 
+    if (m->noting || m->noted) {
+        bool ready = m->noted;
+
+        m->noted = false;
+        return ready;
+    }
     if (!merge_choose(p, m, &err))
         return false;
     for (; m->inputs.n > 1 + partition_slice(p, FAN_IN_MAX - 1); m->inputs.n--)
@@ -185,28 +196,56 @@ static bool merge_begin(struct partition *p, struct chore *c)
     m->drops_graves = graves_can_go(m);
     m->graves_gone_ms = last_gone(&m->others);
     m->file = engine_reserve_files(p->engine, m->expires ? 1 : FILES);
-    return true;
+    m->noting = m->family == FAMILY_BACKLOG;
+    return !m->noting;
 }
 
 /* ---- Off the engine's thread ---- */
 
+/* Whether there is a note of the class. It is read last then. */
+static bool note_find(struct floor_notes *f, struct str prefix)
+{
+    struct str asked = cold_key_str(&f->asked);
+
+    if (str_eq(prefix, asked))
+        return f->found;
+    if (str_compare(prefix, asked) < 0) { /* never in sound runs */
+        f->at = 0;
+        f->prefix = (struct str){ 0 };
+    }
+    f->asked.len = prefix.len;
+    memcpy(f->asked.bytes, prefix.ptr, prefix.len);
+    while (f->at < f->bytes.len && str_compare(f->prefix, prefix) < 0) {
+        struct wire_reader r = wire_reader_of(str_from(buf_view(&f->bytes), f->at));
+
+        f->prefix = wire_bytes(&r);
+        f->floors = wire_bytes(&r);
+        f->at = (size_t)((const char *)r.p - f->bytes.ptr);
+    }
+    return f->found = str_eq(f->prefix, prefix);
+}
+
 /* If a class has nothing on disk, its jobs there do not count, but its graves do. A job that was
  * taken out alone raises no floor. Only its grave hides its entry in an older run, and the class
  * may have jobs on disk again later. */
-static struct cold_point floor_for(const struct merge *m, const struct run_entry *e, size_t input)
+static struct cold_point floor_for(struct merge *m, const struct run_entry *e, size_t input)
 {
     const struct cold_point none = { -1, 0 }, all = { INT64_MAX, UINT64_MAX };
-    struct floors wanted;
 
-    if (e->key.len < 17 || e->key.len > COLD_KEY_MAX || m->floor_count == 0)
+    if (e->key.len < 17 || e->key.len > COLD_KEY_MAX || m->floors.bytes.len == 0)
         return none;
-    wanted.prefix.len = e->key.len - 16;
-    memcpy(wanted.prefix.bytes, e->key.ptr, wanted.prefix.len);
-    const struct floors *f =
-        bsearch(&wanted, m->floors, m->floor_count, sizeof(*m->floors), by_prefix);
-    if (f)
-        return f->points[input];
-    return e->grave && !MUTANT(m->mutant, GRAVE_LOST) ? none : all;
+    if (!note_find(&m->floors, (struct str){ e->key.ptr, e->key.len - 16 }))
+        return e->grave && !MUTANT(m->mutant, GRAVE_LOST) ? none : all;
+    struct wire_reader r = wire_reader_of(m->floors.floors);
+    while (r.p < r.end && !r.bad) {
+        uint64_t number = wire_varint(&r);
+        int64_t at_ms = wire_zigzag(&r);
+        struct cold_point upto = { at_ms, wire_varint(&r) };
+
+        if (number >= m->inputs.runs[input]->d.number)
+            return upto;
+    }
+    return none;
 }
 
 static bool place_is_dead(const struct merge *m, const struct run_entry *e)
@@ -225,7 +264,7 @@ static bool place_is_dead(const struct merge *m, const struct run_entry *e)
 }
 
 /* Whether an entry need not be kept. */
-static bool is_dead(const struct merge *m, const struct run_entry *e, size_t input)
+static bool is_dead(struct merge *m, const struct run_entry *e, size_t input)
 {
     struct cold_point p;
 
@@ -395,6 +434,8 @@ static int merge_run(struct chore *c)
     size_t n = 0;
     int err = runs ? open_inputs(c, runs, &n) : BELFRY_NOMEM;
 
+    if (!err)
+        err = sort_graves(m);
     if (!err)
         err = run_merge_init(&in, runs, n, (struct str){ 0 }, false);
     if (!err && m->cut.run)

@@ -125,8 +125,9 @@ void partition_beside(struct partition *p, size_t bytes);
 /* Memory is at its budget. The host should read no requests until the chores have made room. */
 bool partition_pressed(const struct partition *p);
 
-/* The partition is pressed, and so far beyond its budget that nothing at all may be added. */
-bool partition_crammed(const struct partition *p);
+/* The partition is pressed, and so far beyond its budget that the tenant may add nothing at all. An
+ * empty name, or that of all tenants, stands for a tenant that has much in memory. */
+bool partition_crammed(const struct partition *p, struct str tenant);
 
 /* Memory is beyond its budget, and no chore can make room: the host should take no new jobs. */
 bool partition_overfull(const struct partition *p);

@@ -73,6 +73,12 @@ static inline bool point_after(struct cold_point a, struct cold_point b)
     return a.at_ms != b.at_ms ? a.at_ms > b.at_ms : a.seq > b.seq;
 }
 
+/* Jobs of a class in backlog runs up to `number` have been loaded up to this point. */
+struct floor {
+    uint32_t number;
+    struct cold_point upto;
+};
+
 /* How bytes that clients choose become names in runs. The names depend on a secret of the data
  * directory, so that no client can choose two keys, or two ordering keys, that have one name. Older
  * versions had no secret. */

@@ -77,7 +77,7 @@ void client_queue(struct client *c)
     if (c->session.crowded) {
         account_wait(c);
     } else if (c->session.no_room) {
-        list_append(&s->no_room, &c->resume);
+        list_append(&s->no_room[c->session.crammed], &c->resume);
     } else {
         list_append(&s->resume, &c->resume);
         host_wake(&s->host);

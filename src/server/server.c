@@ -25,8 +25,10 @@ static void resume_clients(struct server *s)
     struct client *c;
     int64_t until_us;
 
-    if (s->host.partition && !partition_crammed(s->host.partition))
-        list_splice(&s->resume, &s->no_room);
+    if (s->host.partition && !partition_crammed(s->host.partition, STR("")))
+        list_splice(&s->resume, &s->no_room[1]);
+    if (s->host.partition)
+        list_splice(&s->resume, &s->no_room[0]);
     accounts_resume(s);
     accounts_call(s);
     if (list_empty(&s->accounts.turns))
@@ -51,7 +53,8 @@ static bool may_resume(const struct server *s)
     const struct host *h = &s->host;
 
     return ((!list_empty(&s->resume) || !list_empty(&s->accounts.turns)) && host_may_execute(h)) ||
-           (!list_empty(&s->no_room) && h->partition && !partition_pressed(h->partition));
+           ((!list_empty(&s->no_room[0]) || !list_empty(&s->no_room[1])) && h->partition &&
+            !partition_pressed(h->partition));
 }
 
 static void on_turn(uv_prepare_t *handle)
@@ -232,7 +235,8 @@ int server_init(struct server *s)
         root_token_make, push_open,     http_open, hosting_pool, listen_open,
     };
 
-    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room, &s->going.conns);
+    lists_init(&s->clients, &s->settled, &s->resume, &s->no_room[0], &s->no_room[1],
+               &s->going.conns);
     s->listen_fd = s->spare_fd = -1;
     s->started_mono_ms = time_mono_ms();
     bool drawn = hash_key_draw(&s->hash_key);

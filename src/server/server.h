@@ -78,8 +78,10 @@ struct server {
     struct list clients; /* all clients */
     struct list settled; /* In host.uncommitted: the clients before it are to be flushed. */
     struct list resume;  /* clients with input to be looked at in the next turn */
-    struct list no_room; /* clients whose next request adds jobs, for which there is no room */
-    struct peers peers;  /* clients and links of TLS by address */
+    /* Clients whose next request adds jobs: [0] waits for another turn, [1] for room of its tenant.
+     */
+    struct list no_room[2];
+    struct peers peers; /* clients and links of TLS by address */
     struct strangers strangers;
     struct accounts accounts;
     uint64_t next_conn;

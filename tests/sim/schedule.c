@@ -224,6 +224,19 @@ bool schedule_one(struct world *w, const struct request *r)
     return true;
 }
 
+/* Whoever fills the memory, a tenant without jobs finds some room. */
+static void check_room(const struct world *w)
+{
+    struct partition_stats s;
+    uint64_t budget = w->options.memory_bytes;
+
+    partition_stats(w->partition, &s);
+    uint64_t used = s.memory_bytes - s.fetch_bytes;
+    CHECK(used >= budget + budget / 16 * 3 || !partition_crammed(w->partition, STR("nobody")),
+          "a tenant without jobs finds no room at %" PRIu64 " bytes, the budget is %" PRIu64, used,
+          budget);
+}
+
 /* A server that is at its budget reads no requests, but for those that it had read before. */
 bool schedule_pressed(struct world *w)
 {
@@ -232,6 +245,7 @@ bool schedule_pressed(struct world *w)
         return false;
     }
     cover_event(EVENT_PRESSED);
+    check_room(w);
     return w->pressed_jobs++ >= PRESSED_JOBS;
 }
 

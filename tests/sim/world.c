@@ -153,12 +153,11 @@ static void check_waiters(const struct world *w)
     CHECK(stats.waiters == all, "%" PRIu64 " workers wait, expected %zu", stats.waiters, all);
 }
 
-static int note_class(void *arg, struct str queue, unsigned class)
+static void note_class(void *arg, const struct class_floors *c)
 {
-    (void)arg, (void)queue;
-    if (class == CLASS_ORDERED)
+    (void)arg;
+    if (c->class == CLASS_ORDERED)
         cover_event(EVENT_LANE_COLD);
-    return 0;
 }
 
 /* Memory of a batch that is no more must not pass for jobs. */
@@ -184,7 +183,7 @@ void world_compare(struct world *w)
     watch_compare(w);
     check_waiters(w);
     check_batch(w);
-    engine_classes_on_disk(w->engine, note_class, NULL);
+    engine_classes_on_disk(w->engine, &(struct str){ 0 }, SIZE_MAX, note_class, NULL);
     if (!engine_aside_is_empty(w->engine))
         cover_event(EVENT_LANE_ASIDE);
     plan_pause(w, paused);

@@ -10,6 +10,7 @@
 #include "engine/place/lane.h"
 #include "record/record.h"
 #include "support/heap_each.h"
+#include "support/verify_shares.h"
 
 struct hashing {
     const struct engine *e;
@@ -117,14 +118,6 @@ uint64_t engine_hash(const struct engine *e)
     }
     return sum;
 }
-
-#define CHECK(what)                                                                   \
-    do {                                                                              \
-        if (!(what)) {                                                                \
-            fprintf(stderr, "engine_verify: %s:%d: %s\n", __FILE__, __LINE__, #what); \
-            abort();                                                                  \
-        }                                                                             \
-    } while (0)
 
 /* ---- Lanes ---- */
 
@@ -569,6 +562,7 @@ void engine_verify(const struct engine *e)
     check_notes(e);
     lanes_verify(e);
     asides_verify(e);
+    shares_verify(e);
     if (!e->place.batch.active)
         CHECK(c.listed + c.unlisted == e->place.states[JOB_READY]);
     for (int i = 0; i < JOB_STATE_COUNT; i++) {

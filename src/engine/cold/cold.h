@@ -6,10 +6,15 @@
 #include "engine/engine_data.h"
 #include "record/image.h"
 
-/* ---- spill.c: from memory to disk ---- */
+/* ---- gather.c: the jobs that go to disk ---- */
 
-/* Takes a queue's dead jobs out of a batch that is not fed yet. */
-void batch_release_dead(struct engine *e, const struct queue *q);
+/* Takes the oldest dead jobs of a queue, so many at most, out of a batch that is not fed yet. */
+void batch_release_dead(struct engine *e, struct queue *q, size_t limit);
+/* Frees waste. True: there is more. */
+bool batch_bury(struct engine *e, int *budget);
+
+/* ---- spill.c: when jobs go to disk ---- */
+
 /* Jobs aside in memory take so much that a batch is due, or under way. */
 bool memory_is_pressed(const struct engine *e);
 /* Graves take half of the budget. On a full disk they cannot go there. */

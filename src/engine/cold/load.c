@@ -108,7 +108,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
         return false;
     /* The first of the tail is before all jobs on disk: it needs no loading. On its way to disk it
      * must not be overtaken by them. */
-    if (!class_is_on_disk(c) || tail_comes_first(c) || (c->tail_first && batch_takes_tails(e)))
+    if (!class_is_on_disk(c) || tail_comes_first(c) || batch_has_first(e, c))
         return false;
     if (c->number == CLASS_ORDERED) {
         if (order_waits(e, c) || memory_is_pressed(e))
@@ -124,7 +124,7 @@ static bool is_hungry(const struct engine *e, const struct class *c)
         return true;
     /* The first job on disk is due soon. It is loaded although later jobs fill the share of the
      * class, unless many hot jobs have come from disk. */
-    return c->near.at_ms <= e->now_ms && c->near_bytes <= hot_room(e) / 8 + class_least(e);
+    return c->near.at_ms <= e->now_ms && c->near_bytes < hot_room(e) / 8 + class_least(e, c);
 }
 
 /* The class has no due job in memory that it could give. But due jobs may come from disk, from its
@@ -211,12 +211,21 @@ static bool load_class(struct engine *e, struct load_want *ret)
     return true;
 }
 
+/* Ended jobs fill memory, and a batch takes them, or will. A backlog that has expired on disk would
+ * otherwise come to memory faster than its expired jobs go to disk. If no batch can be written, as
+ * on a full disk, workers get the backlog all the same. */
+static bool past_fills_memory(const struct engine *e, bool feeds)
+{
+    return e->place.bytes[WHERE_PAST] > budget_share(e, SHARE_PAST_FULL) &&
+           (e->place.batch.active || feeds);
+}
+
 /* Loading by due time takes turns with loading from the backlog. Nothing is loaded while due jobs
  * in memory are not ready yet, because a loaded job might overtake them. Many such jobs take
  * several turns of the loop. */
 bool engine_load_next(struct engine *e, bool due_too, struct load_want *ret)
 {
-    if (unfired_ms(e) <= e->now_ms)
+    if (unfired_ms(e) <= e->now_ms || past_fills_memory(e, !due_too))
         return false;
     e->cold.load_turn = !e->cold.load_turn;
     if (e->cold.load_turn && due_too && load_due(e, ret))

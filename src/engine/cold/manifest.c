@@ -183,20 +183,21 @@ void tally_add(struct engine *e, struct queue *q, enum cold_slot slot, int64_t n
     queue_settle(e, q);
 }
 
-int engine_classes_on_disk(const struct engine *e,
-                           int (*fn)(void *arg, struct str queue, unsigned class), void *arg)
+bool engine_classes_on_disk(const struct engine *e, struct str *after, size_t queues,
+                            void (*fn)(void *arg, const struct class_floors *f), void *arg)
 {
-    int answer = 0;
+    const struct queue *q;
 
-    for (const struct queue *q = NULL; !answer && (q = queue_next(e, q));) {
-        for (unsigned i = 0; i < CLASSES && !answer; i++) {
+    for (; queues > 0 && (q = queue_behind(e, *after)); queues--) {
+        *after = queue_name(q);
+        for (unsigned i = 0; i < CLASSES; i++) {
             const struct class *c = q->classes[i];
 
             if (c && (class_is_on_disk(c) || c->floor_count > 0))
-                answer = fn(arg, queue_name(q), c->number);
+                fn(arg, &(struct class_floors){ *after, c->number, c->floors, c->floor_count });
         }
     }
-    return answer;
+    return queues == 0;
 }
 
 int engine_graves(const struct engine *e, int (*fn)(void *arg, struct str key), void *arg)

@@ -282,13 +282,18 @@ void asides_rewind(struct engine *e)
 
 /* ---- Feeding ---- */
 
-void asides_feed_begin(struct engine *e)
+void asides_feed_begin(struct engine *e, int lanes)
 {
-    list_each_of (struct aside, a, &e->place.asides.all, link) {
+    size_t left = e->place.asides.by_lane.count;
+
+    for (; left > 0 && lanes > 0; left--) {
+        struct aside *a = container_of(e->place.asides.all.next, struct aside, link);
         const struct job *first = first_of(&a->waiting);
 
+        list_move(&e->place.asides.all, &a->link);
         if (!first)
             continue;
+        lanes--;
         a->feeds = job_point(first);
         a->feeding = a->waiting;
         a->waiting.root = NULL;

@@ -15,8 +15,8 @@ const struct place_row place_rows[WHERES] = {
 void batch_init(struct batch *b)
 {
     b->empty_lsn = UINT64_MAX;
-    lists_init(&b->orders, &b->asides, &b->asides_fed, &b->source, &b->jobs, &b->past_source,
-               &b->past_jobs);
+    lists_init(&b->classes, &b->asides, &b->asides_fed, &b->source, &b->jobs, &b->past_jobs,
+               &b->dead);
 }
 
 /* The family of the run that a job goes to from its place. */
@@ -75,4 +75,9 @@ bool batch_is_left(const struct engine *e, const struct job *j)
 bool batch_takes_tails(const struct engine *e)
 {
     return e->place.batch.active && e->place.batch.tails && !e->place.batch.fed;
+}
+
+bool batch_has_first(const struct engine *e, const struct class *c)
+{
+    return batch_takes_tails(e) && c->tail_first == e->place.batch.number;
 }

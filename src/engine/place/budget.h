@@ -27,8 +27,9 @@
     X(WORTHY, 1, 8, "so many bytes of one kind of jobs are worth a batch")                   \
     X(TAILS, 1, 16, "so many bytes of tails join a batch")                                   \
     X(PAST, 1, 16, "so many bytes of ended jobs join a batch")                               \
+    X(PAST_FULL, 1, 4, "while ended jobs take more, and can go to disk, nothing is loaded")  \
     X(LATER, 1, 64, "so many bytes of jobs beyond the frontier join a batch")                \
-    X(BATCH, 1, 5, "jobs beyond the frontier in one batch")                                  \
+    X(BATCH, 1, 5, "jobs of one batch")                                                      \
     X(SOON, 1, 4, "while tails are smaller, what is due soon stays in memory")               \
     X(GRAVES, 1, 16, "so many graves make a batch due")                                      \
     X(GRAVES_FULL, 1, 2, "so many graves are too many: on a full disk they cannot go there") \

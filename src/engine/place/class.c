@@ -45,7 +45,8 @@ struct class *class_obtain(struct engine *e, struct queue *q, unsigned index)
         return NULL;
     *c = rows[index];
     c->queue = q;
-    lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->fed);
+    lists_init(&c->ready, &c->tail, &c->link, &c->near.link, &c->arrived, &c->waits, &c->fed,
+               &c->source);
     assert(cold_slot_of(FAMILY_BACKLOG, JOB_READY, c->number) == c->slot);
     q->classes[index] = c;
     standing_count(e, q, pool_size(sizeof(*c)));
@@ -61,6 +62,7 @@ void classes_free(struct engine *e, struct queue *q)
             continue;
         list_remove(&c->link);
         list_remove(&c->arrived);
+        list_remove(&c->waits);
         list_remove(&c->fed);
         wheel_remove(&c->near);
         free(c->floors);
@@ -102,6 +104,13 @@ void class_close(struct engine *e, struct class *c)
         e->place.closed_count++;
         list_append(&e->place.closed, &c->link);
     }
+}
+
+void class_waits(struct engine *e, struct class *c)
+{
+    class_close(e, c);
+    if (list_empty(&c->waits))
+        list_append(&e->place.batch.waits, &c->waits);
 }
 
 void queue_ask(struct engine *e, struct queue *q)
@@ -154,15 +163,22 @@ static bool queue_is_asked(const struct engine *e, const struct queue *q)
 }
 
 /* A tenant has its share when its hot jobs take more memory than is left, and more than
- * SHARE_TENANT. Then its classes without hot jobs get none: otherwise one large job in each of many
- * queues would fill the memory. Where a worker asks, the bound is SHARE_ASKED, because the worker
- * takes the job. */
+ * SHARE_TENANT. */
+static bool has_share(const struct engine *e, const struct queue *q)
+{
+    uint64_t room = hot_room(e), least = budget_share(e, SHARE_TENANT);
+
+    return !q->hidden && q->tenant->hot_bytes > (room > least ? room : least);
+}
+
+/* If a tenant has its share, its classes without hot jobs get none: otherwise one large job in each
+ * of many queues would fill the memory. Where a worker asks, the bound is SHARE_ASKED, because the
+ * worker takes the job. */
 static bool class_goes_without(const struct engine *e, const struct class *c)
 {
     const struct tenant *t = c->queue->tenant;
-    uint64_t room = hot_room(e), least = budget_share(e, SHARE_TENANT);
 
-    if (c->queue->hidden || t->hot_bytes <= (room > least ? room : least))
+    if (!has_share(e, c->queue))
         return false;
     return !queue_is_asked(e, c->queue) || leased_is_full(e, t) ||
            t->hot_bytes > budget_share(e, SHARE_ASKED);
@@ -174,16 +190,21 @@ bool class_is_full(const struct engine *e, const struct class *c)
            (c->hot_bytes > hot_room(e) / 8 || (c->hot_bytes == 0 && class_goes_without(e, c)));
 }
 
-/* The share of a class though there is no room; all classes together have a sixteenth. */
-uint64_t class_least(const struct engine *e)
+/* The share of a class though there is no room. All closed classes together have a sixteenth. Open
+ * classes may be many, too: when hot jobs have that sixteenth beside their own share, a class of a
+ * tenant that has its share may have one job. */
+uint64_t class_least(const struct engine *e, const struct class *c)
 {
+    if (hot_bytes(e) > budget_share(e, SHARE_HOT) + budget_share(e, SHARE_CLASSES) &&
+        has_share(e, c->queue))
+        return 0;
     return e->place.closed_count > 4 ? budget_share(e, SHARE_CLASSES) / e->place.closed_count
                                      : budget_share(e, SHARE_CLASS);
 }
 
 bool class_is_glutted(const struct engine *e, const struct class *c)
 {
-    return memory_is_crowded(e) && (c->ready_bytes > hot_room(e) / 8 + class_least(e) ||
+    return memory_is_crowded(e) && (c->ready_bytes > hot_room(e) / 8 + class_least(e, c) ||
                                     (c->ready_bytes == 0 && class_goes_without(e, c)));
 }
 
@@ -194,7 +215,7 @@ bool class_is_shut_out(const struct engine *e, const struct class *c)
 
 bool class_is_half_glutted(const struct engine *e, const struct class *c)
 {
-    return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e)) / 2;
+    return memory_is_crowded(e) && c->ready_bytes > (hot_room(e) / 8 + class_least(e, c)) / 2;
 }
 
 /* A tenant may have as much as it leaves to others, so that each finds some room. */

@@ -193,6 +193,11 @@ static void place_leased(struct engine *e, struct trail *t)
     }
 }
 
+static bool ends_before(const struct trail *a, const struct trail *b)
+{
+    return a->ended_ms < b->ended_ms || (a->ended_ms == b->ended_ms && a->job->seq < b->job->seq);
+}
+
 /* Puts a trail into a list in the order of the ends of jobs. `link` is the offset of the list's
  * node in a trail. A job comes late if it told others of its end first, if a batch gave it back, or
  * if it was copied forward. A late job goes before the jobs that ended after it, and passes `steps`
@@ -209,12 +214,34 @@ static void list_by_end(const struct engine *e, struct list *head, struct trail 
     for (; steps > 0 && at != head && e->started; steps--) {
         const struct trail *before = (const struct trail *)((uintptr_t)at - link);
 
-        if (before->ended_ms < t->ended_ms || (now && before->ended_ms > t->ended_ms) ||
-            (before->ended_ms == t->ended_ms && before->job->seq < t->job->seq))
+        if (ends_before(before, t) || (now && before->ended_ms > t->ended_ms))
             break;
         at = at->prev;
     }
     list_append(at->next, (struct list *)((uintptr_t)t + link));
+}
+
+static struct list *past_list(const struct job *j)
+{
+    struct queue *q = j->queue;
+
+    return j->state == JOB_DEAD ? &q->dead : j->trail->hold_ms ? &q->past_keyed : &q->past;
+}
+
+/* The jobs of a batch come back from its last to its first. Only late jobs may be before them. */
+void past_give_back(struct engine *e, struct job *j)
+{
+    struct list *head = past_list(j), *at;
+
+    list_remove(&j->trail->link); /* it may be in this list */
+    at = head->next;
+    for (int i = 0; i < LATE_STEPS && at != head &&
+                    ends_before(container_of(at, struct trail, link), j->trail);
+         i++)
+        at = at->next;
+    list_append(at, &j->trail->link);
+    if (list_empty(&j->queue->ended))
+        list_append(&e->place.ended, &j->queue->ended);
 }
 
 static void place_ended(struct engine *e, struct job *j, enum job_state state)
@@ -232,14 +259,12 @@ static void place_ended(struct engine *e, struct job *j, enum job_state state)
     }
     j->timer.at_ms = j->trail->hold_ms ? j->trail->hold_ms : j->trail->keep_ms;
     wheel_add(&e->wheels[WHEEL_MOMENTS], &j->timer);
-    list_by_end(e,
-                state == JOB_DEAD   ? &q->dead
-                : j->trail->hold_ms ? &q->past_keyed
-                                    : &q->past,
-                j->trail, offsetof(struct trail, link),
+    list_by_end(e, past_list(j), j->trail, offsetof(struct trail, link),
                 j->trail->ended_ms == e->now_ms ? 0 : LATE_STEPS);
     if (list_empty(&q->ended))
         list_append(&e->place.ended, &q->ended);
+    if (batch_is_left(e, j))
+        j->trail->left = (uint16_t)e->place.batch.number;
     if (state != JOB_DEAD && !j->trail->hold_ms)
         past_count(e, q, j, true);
     if (hidden_rows[q->hidden].lists_ended) /* an ended job needs no second timer */
@@ -328,7 +353,7 @@ static void place_waiting(struct engine *e, struct job *j, bool hot)
         j->state = due ? JOB_READY : JOB_SCHEDULED;
         if (due) {
             list_append(&c->tail, &j->timer.link);
-            class_close(e, c);
+            class_waits(e, c);
         } else {
             wheel_add(&e->wheels[WHEEL_SPARE], &j->timer);
         }
@@ -380,6 +405,7 @@ static void place(struct engine *e, struct job *j, enum job_state state, bool ho
     queue_count(e, q, job_counts_as(j), 1);
     weight = job_weight(j);
     e->place.bytes[j->where] += weight;
+    q->tenant->memory_bytes += weight;
     if (j->where == WHERE_OWNS_LANE)
         q->tenant->owner_bytes += weight;
     if (j->where == WHERE_LEASED)
@@ -448,6 +474,7 @@ void job_unplace(struct engine *e, struct job *j)
             batch_stale(e, j);
     }
     e->place.bytes[j->where] -= weight;
+    q->tenant->memory_bytes -= weight;
     if (j->ordered && j->where == WHERE_TAIL && spot_of(j)->in < SPOT_ASIDE)
         q->classes[INDEX_ORDERED]->tailed--;
     if (j->where == WHERE_LEASED)

@@ -74,6 +74,8 @@ bool tail_is_before(const struct class *c, struct cold_point at);
 /* While history cannot go to disk, forgets the oldest ended jobs of queues that have too much of it
  * in memory. No job whose key is held is forgotten. */
 void past_trim(struct engine *e, int *budget);
+/* An ended job of a batch that could not be written is first again among those of its queue. */
+void past_give_back(struct engine *e, struct job *j);
 struct str job_payload(const struct job *j);
 void job_image_of(const struct job *j, struct job_image *ret);
 struct trail *trail_new(struct engine *e, struct job *j);
@@ -162,6 +164,8 @@ void batch_stale(struct engine *e, struct job *j);
  * WHEEL_LEFT. */
 bool batch_is_left(const struct engine *e, const struct job *j);
 bool batch_takes_tails(const struct engine *e);
+/* The batch has jobs of the class that are before all those on disk. */
+bool batch_has_first(const struct engine *e, const struct class *c);
 /* The family and key under which the job goes to a run. */
 void job_cold_key(const struct job *j, struct cold_key *ret);
 

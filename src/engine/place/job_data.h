@@ -132,6 +132,7 @@ struct trail {
     uint32_t deferrals;
     uint8_t flags;
     int8_t progress;
+    uint16_t left; /* ended: the last batch that must not have the job, modulo 2^16 */
 };
 
 /* Until when the job of a trail is kept, if it has ended. */

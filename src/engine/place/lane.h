@@ -77,10 +77,10 @@ void order_drain(struct engine *e, struct class *c, int *budget);
 void orders_arrive(struct engine *e, int *budget);
 /* The clock was set back: jobs that are not due any more get other places. */
 void order_rewind(struct engine *e, struct class *c);
-/* Feeding: the whole tail is to be fed; the next job of it, or NULL; the tail stays after all. */
-void order_feed_begin(struct engine *e, struct class *c);
-struct job *order_feed_next(struct engine *e);
-void order_feed_abort(struct engine *e);
+/* Feeding: the whole tail is to be fed; the next job of it, or NULL; the rest stays after all. */
+void order_feed_begin(struct class *c);
+struct job *order_feed_next(struct class *c);
+void order_feed_end(struct class *c);
 
 /* ---- aside.c: jobs that were set aside ---- */
 void asides_init(struct engine *e);
@@ -109,8 +109,8 @@ bool asides_owe(const struct engine *e, const struct queue *q);
 /* Looks at lanes again whose next job is due by now. */
 void asides_wake(struct engine *e, int *budget);
 void asides_rewind(struct engine *e);
-/* Feeding, as in order.c. The end is that of a batch that was fed, or aborted. */
-void asides_feed_begin(struct engine *e);
+/* Feeding, as in order.c, of so many lanes. The end is that of a batch that was fed, or aborted. */
+void asides_feed_begin(struct engine *e, int lanes);
 struct job *asides_feed_next(struct engine *e);
 void asides_feed_end(struct engine *e);
 /* Jobs of a lane went to disk, this point the first of them. The lane has an aside. */

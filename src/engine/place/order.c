@@ -83,7 +83,7 @@ static void to_tail(struct engine *e, struct class *c, struct job *j)
     s->in = SPOT_TAIL;
     heap_add(&c->waiting, &s->by_due, order_earlier);
     lane_set(e, j, false);
-    class_close(e, c);
+    class_waits(e, c);
     if (list_empty(&c->arrived) && j->timer.at_ms >= unfired_ms(e))
         list_append(&e->place.arrived, &c->arrived);
 }
@@ -256,38 +256,24 @@ void order_rewind(struct engine *e, struct class *c)
 
 /* ---- Feeding ---- */
 
-void order_feed_begin(struct engine *e, struct class *c)
+void order_feed_begin(struct class *c)
 {
-    if (!c->waiting.root)
-        return;
     c->feeding = c->waiting;
     c->waiting.root = NULL;
-    list_append(&e->place.batch.orders, &c->fed);
 }
 
-struct job *order_feed_next(struct engine *e)
+struct job *order_feed_next(struct class *c)
 {
-    while (!list_empty(&e->place.batch.orders)) {
-        struct class *c = container_of(e->place.batch.orders.next, struct class, fed);
+    struct job *j = c->feeding.root ? job_of_due(c->feeding.root) : NULL;
 
-        if (c->feeding.root) {
-            struct job *j = job_of_due(c->feeding.root);
-
-            heap_remove(&c->feeding, c->feeding.root, order_earlier);
-            spot_of(j)->in = SPOT_NOWHERE;
-            return j;
-        }
-        list_remove(&c->fed);
+    if (j) {
+        heap_remove(&c->feeding, c->feeding.root, order_earlier);
+        spot_of(j)->in = SPOT_NOWHERE;
     }
-    return NULL;
+    return j;
 }
 
-void order_feed_abort(struct engine *e)
+void order_feed_end(struct class *c)
 {
-    while (!list_empty(&e->place.batch.orders)) {
-        struct class *c = container_of(e->place.batch.orders.next, struct class, fed);
-
-        heap_join(&c->waiting, &c->feeding, order_earlier);
-        list_remove(&c->fed);
-    }
+    heap_join(&c->waiting, &c->feeding, order_earlier);
 }

@@ -52,6 +52,7 @@ struct known {
     struct pool pool; /* of queues, tenants, kinds and waiters, with all that belongs to them */
     uint64_t standing_bytes; /* of all tenants, each up to the largest share: see standing.c */
     struct tree queues;      /* all but hidden ones */
+    struct tree hidden;      /* the engine's own queues */
     struct tree tenants;
     uint64_t queues_forgotten;
     uint64_t tenants_forgotten;

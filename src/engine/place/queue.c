@@ -26,17 +26,19 @@ struct queue *queue_next(const struct engine *e, const struct queue *q)
     return next == &e->place.idle ? NULL : container_of(next, struct queue, link);
 }
 
-/* The memory of a queue, and of its kind, although other queues may share the kind. */
-uint64_t queue_bytes(const struct queue *q)
+static struct tree *tree_of(struct engine *e, const struct queue *q)
 {
-    size_t bytes = pool_size(sizeof(*q) + queue_name(q).len) +
-                   pool_size(sizeof(struct kind) + queue_name(q).len) +
-                   queue_settings_bytes(q->settings) + rated_bytes(&q->rated);
+    return q->hidden ? &e->place.known.hidden : &e->place.known.queues;
+}
 
-    for (int i = 0; i < CLASSES; i++)
-        bytes += q->classes[i] ? pool_size(sizeof(struct class)) : 0;
-    return bytes + hist_bytes(q->gauges.lateness) + hist_bytes(q->gauges.runtime) +
-           hist_bytes(q->gauges.wait) + hist_bytes(q->gauges.pulse.lateness);
+struct queue *queue_behind(const struct engine *e, struct str name)
+{
+    struct tree_node *n = tree_after(&e->place.known.queues, name);
+    struct tree_node *hidden = tree_after(&e->place.known.hidden, name);
+
+    if (!n || (hidden && str_compare(hidden->thing->name, n->thing->name) < 0))
+        n = hidden;
+    return n ? container_of(n, struct queue, sorted[0]) : NULL;
 }
 
 static void queue_forget(struct engine *e, struct queue *q)
@@ -51,9 +53,10 @@ static void queue_forget(struct engine *e, struct queue *q)
     pulse_queue_gone(e, q);
     list_remove(&q->of_tenant);
     list_remove(&q->ended);
+    list_remove(&q->batch.link);
     for (int i = 0; i < QUEUE_NOTES; i++)
         list_remove(&q->noted[i]);
-    tree_remove(&e->place.known.queues, &q->sorted[0]);
+    tree_remove(tree_of(e, q), &q->sorted[0]);
     tree_remove(&q->tenant->sorted_queues, &q->sorted[1]);
     rated_fini(e, &q->rated);
     queue_settings_fini(e, q);
@@ -150,12 +153,12 @@ struct queue *queue_obtain(struct engine *e, struct str name)
     post_init(&q->post);
     q->post.queue = q;
     q->post.made_ms = e->now_ms;
-    lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->ended, &q->logged);
+    lists_init(&q->past, &q->rich, &q->past_keyed, &q->dead, &q->ended, &q->logged, &q->batch.dead,
+               &q->batch.link);
     named_add(&e->place.names, &q->by_name, q->text, name);
-    if (!q->hidden) {
-        tree_add(&e->place.known.queues, &q->sorted[0], &q->by_name);
+    tree_add(tree_of(e, q), &q->sorted[0], &q->by_name);
+    if (!q->hidden)
         tree_add(&q->tenant->sorted_queues, &q->sorted[1], &q->by_name);
-    }
     list_append(&e->place.queues, &q->link);
     e->place.queue_total++;
     e->place.hidden_total += q->hidden != HIDDEN_NONE;
@@ -248,9 +251,9 @@ void queues_init(struct engine *e)
 {
     pool_init(&e->place.known.pool, 0);
     named_init(&e->place.names, e->o.secret);
-    lists_init(&e->place.queues, &e->place.ended, &e->place.rich, &e->place.idle,
-               &e->place.turns.dispatch, &e->place.turns.serving, &e->place.turns.later,
-               &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
+    lists_init(&e->place.batch.waits, &e->place.queues, &e->place.ended, &e->place.rich,
+               &e->place.idle, &e->place.turns.dispatch, &e->place.turns.serving,
+               &e->place.turns.later, &e->place.noted[NOTE_SETTINGS], &e->place.noted[NOTE_TALLY]);
 }
 
 bool queue_is_of(const struct queue *q, struct str tenant)

@@ -25,6 +25,8 @@ void queues_init(struct engine *e);
 /* The queue behind this one, or the first behind NULL: queues in use, then idle ones. NULL: no
  * more. */
 struct queue *queue_next(const struct engine *e, const struct queue *q);
+/* The first queue whose name comes after this one, hidden queues too; NULL: no more. */
+struct queue *queue_behind(const struct engine *e, struct str name);
 struct queue *queue_find(const struct engine *e, struct str name);
 struct queue *queue_obtain(struct engine *e, struct str name); /* NULL: there is no memory */
 /* The use of the queue may have changed. */
@@ -74,6 +76,7 @@ unsigned class_at_slot(enum cold_slot slot);
 /* The bytes of hot jobs grow by so many, or shrink, because of a job in its present state. */
 void class_count_hot(struct class *c, const struct job *j, uint64_t bytes);
 void class_close(struct engine *e, struct class *c);
+void class_waits(struct engine *e, struct class *c); /* its tail has jobs: closes it, too */
 /* A worker asks for jobs of the queue. Loading then looks at this queue's jobs on disk first. */
 void queue_ask(struct engine *e, struct queue *q);
 
@@ -91,7 +94,7 @@ bool class_is_shut_out(const struct engine *e, const struct class *c);
 bool class_is_half_glutted(const struct engine *e, const struct class *c);
 /* Hot and leased jobs take so much that classes have shares. */
 bool memory_is_crowded(const struct engine *e);
-uint64_t class_least(const struct engine *e);
+uint64_t class_least(const struct engine *e, const struct class *c);
 uint64_t hot_room(const struct engine *e);
 /* Jobs that own their lanes have to stay in memory. While a tenant has many, none of its lanes is
  * begun. */

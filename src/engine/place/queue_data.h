@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues, their classes, tenants and kinds. */
+/* Queues, tenants and kinds. */
 #ifndef ENGINE_QUEUE_DATA_H
 #define ENGINE_QUEUE_DATA_H
 
@@ -9,75 +9,13 @@
 #include "base/named.h"
 #include "base/tree.h"
 #include "base/wheel.h"
+#include "engine/place/batch_data.h"
+#include "engine/place/class_data.h"
 #include "engine/place/pulse_data.h"
 #include "engine/view.h"
-#include "record/coldkey.h"
 #include "record/ratelog.h"
 
 struct blob;
-
-#define PRIORITIES 5
-
-/* The classes of a queue, in the order of queue.classes: name, number in keys and records, slot in
- * which its jobs on disk are counted. */
-#define QUEUE_CLASSES(X)                      \
-    X(PRIORITY_1, 1, COLD_BACKLOG)            \
-    X(PRIORITY_2, 2, COLD_BACKLOG + 1)        \
-    X(PRIORITY_3, 3, COLD_BACKLOG + 2)        \
-    X(PRIORITY_4, 4, COLD_BACKLOG + 3)        \
-    X(PRIORITY_5, 5, COLD_BACKLOG + 4)        \
-    X(ORDERED, CLASS_ORDERED, COLD_BACKLOG_7) \
-    X(PASSING, CLASS_PASSING, COLD_BACKLOG_8)
-
-enum {
-#define CLASS_INDEX(name, number, slot) INDEX_##name,
-    QUEUE_CLASSES(CLASS_INDEX)
-#undef CLASS_INDEX
-        CLASSES
-};
-
-/* Jobs of a class in backlog runs up to `number` have been loaded up to this point. */
-struct floor {
-    uint32_t number;
-    struct cold_point upto;
-};
-
-/* The jobs of one priority of a queue, its ordered jobs, or those that pass all gates. The due jobs
- * are in three parts, in this order:
- *
- *     ready list (memory) --- backlog runs (disk) --- tail (memory)
- *
- * A class is closed while it has a second or third part. Then a job that becomes due joins the
- * tail, so that it overtakes none. Other jobs are in WHEEL_MOMENTS, or in WHEEL_SPARE if the class
- * has its share of memory. The tail and WHEEL_SPARE go to disk when they are large. */
-struct class
-{
-    struct queue *queue;
-    struct list ready;
-    struct list tail;
-    struct list link;  /* in place.closed */
-    struct timer near; /* in WHEEL_NEARS: when jobs on disk should be loaded */
-    bool closed;
-    bool tail_first;        /* the batch that takes tails has jobs that are before those on disk */
-    uint8_t number;         /* of its row in QUEUE_CLASSES */
-    uint8_t slot;           /* of its row: an enum cold_slot */
-    uint64_t ready_count;   /* jobs of the ready list */
-    uint64_t hot_bytes;     /* of hot jobs */
-    uint64_t ready_bytes;   /* of hot jobs that are due */
-    uint64_t near_bytes;    /* of hot jobs that came from disk */
-    struct cold_point from; /* jobs on disk are not before this point */
-    struct cold_point from_before; /* `from` without the jobs of the FED record being applied */
-    int64_t fed_count;             /* jobs of the FED record being applied that are not stale */
-    struct floor *floors;          /* numbers rise, points fall */
-    size_t floor_count;
-    /* Ordered jobs have these three in place of ready and tail. */
-    struct heap hot;     /* due jobs, the last one first */
-    struct heap waiting; /* the tail, the first job first */
-    struct heap feeding; /* the part of the tail that is to be fed */
-    uint64_t tailed;     /* jobs of the tail, in WHEEL_SPARE, and on their way to disk */
-    struct list arrived; /* in place.arrived: some of the tail waits for jobs to become ready */
-    struct list fed;     /* in batch.orders */
-};
 
 /* Where workers wait: at a queue, or at a kind. */
 struct post {
@@ -156,6 +94,7 @@ struct tenant {
     uint64_t owner_bytes; /* of jobs that own their lanes without being leased */
     uint64_t leased_bytes;
     uint64_t hot_bytes;
+    uint64_t memory_bytes;  /* of its jobs in memory, hidden ones too */
     int64_t kept_bytes;     /* of its jobs in memory and on disk: see kept.c */
     struct list greedy;     /* in place.kept.greedy, while history has to give way: see kept.c */
     uint64_t past_bytes;    /* the sum of past_bytes of its queues, without hidden queues */
@@ -188,7 +127,8 @@ struct queue {
     struct named by_name;
     struct list link; /* in place.queues, or in place.idle while it could be forgotten */
     struct list of_tenant;
-    struct tree_node sorted[2]; /* in known.queues and tenant.sorted_queues, unless it is hidden */
+    struct tree_node sorted[2]; /* in known.queues and tenant.sorted_queues; if it is hidden, in
+                                   known.hidden alone */
     struct list turn; /* in the ring of `serves`; or parked: at its tenant, or at an endpoint */
     bool parked;      /* the list that `turn` is in, if any, is one of parked queues */
     struct list lull; /* in place.turns.lulls */
@@ -210,7 +150,7 @@ struct queue {
     struct list past_keyed; /* ended jobs whose keys are held: any number is kept */
     struct list dead;
     struct list ended; /* in place.ended, if past, past_keyed or dead has jobs, or had */
-    uint32_t batch;    /* the last batch that took a job of it from WHEEL_LATER */
+    struct queue_batch batch;
     uint64_t jobs[JOB_STATE_COUNT]; /* in memory */
     int64_t cold[COLD_SLOTS];       /* on disk */
     int64_t cold_bytes;             /* bytes of jobs on disk, as records say: see kept.c */

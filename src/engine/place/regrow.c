@@ -115,10 +115,12 @@ static void copy_enter(struct engine *e, struct job *j, struct job *n, bool move
     key_follow(e, j, n);
     if (n->trail)
         n->trail->job = n;
-    if (moves)
+    if (moves) {
         take_place(e, n, lease_ends_ms);
-    else
+    } else {
         e->place.bytes[n->where] += job_weight(n) - job_weight(j);
+        n->queue->tenant->memory_bytes += job_weight(n) - job_weight(j);
+    }
     if (!moves && n->where == WHERE_HOT)
         class_count_hot(class_of(n), n, job_weight(n) - job_weight(j));
     if (!moves && n->where == WHERE_LEASED)

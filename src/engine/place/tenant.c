@@ -12,6 +12,13 @@ struct tenant *tenant_find(const struct engine *e, struct str name)
     return found ? container_of(found, struct tenant, by_name) : NULL;
 }
 
+uint64_t engine_tenant_memory(const struct engine *e, struct str tenant)
+{
+    const struct tenant *t = tenant_find(e, tenant);
+
+    return t ? t->memory_bytes : 0;
+}
+
 struct tenant *tenant_obtain(struct engine *e, struct str name)
 {
     struct tenant *t = tenant_find(e, name);
@@ -116,7 +123,8 @@ void post_call(struct engine *e, struct post *p)
 
 void tenants_init(struct engine *e)
 {
-    e->place.known.queues.seed = e->place.known.tenants.seed = e->o.seed;
+    e->place.known.queues.seed = e->place.known.hidden.seed = e->place.known.tenants.seed =
+        e->o.seed;
     named_init(&e->place.tenants, e->o.secret);
     named_init(&e->place.kinds, e->o.secret);
     list_init(&e->place.tenant_list);

@@ -71,6 +71,7 @@ void trail_reweigh(struct engine *e, struct trail *t)
     assert(j->where == WHERE_LEASED);
     t->weight = weight;
     e->place.bytes[WHERE_LEASED] += more;
+    j->queue->tenant->memory_bytes += more;
     leased_count(e, j->queue->tenant, more);
 }
 

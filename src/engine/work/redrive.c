@@ -79,6 +79,19 @@ static int redrive_hot(struct engine *e, struct queue *q, size_t limit)
     return (int)n;
 }
 
+/* Does so for jobs on their way to disk, too. Usually the oldest of them are enough. If keys of
+ * some are taken, the others are looked at. */
+static int redrive_memory(struct engine *e, struct queue *q, size_t limit)
+{
+    batch_release_dead(e, q, limit);
+    int n = redrive_hot(e, q, limit);
+    if (n < 0 || (size_t)n == limit || list_empty(&q->batch.dead))
+        return n;
+    batch_release_dead(e, q, SIZE_MAX);
+    int more = redrive_hot(e, q, limit - (size_t)n);
+    return more > 0 || n == 0 ? n + more : n;
+}
+
 static void want_dead(struct engine *e, const struct queue *q, size_t limit)
 {
     const struct cold_answer *a = e->cold.answer;
@@ -126,8 +139,7 @@ int engine_redrive_queue(struct engine *e, struct str name, size_t limit)
         return BELFRY_FULL;
     if (!q)
         return 0;
-    batch_release_dead(e, q);
-    int n = redrive_hot(e, q, limit);
+    int n = redrive_memory(e, q, limit);
     if (n != 0 || q->cold[COLD_DEAD] <= 0)
         return n;
     n = fetch_dead(e, q, limit);

@@ -511,7 +511,7 @@ static void a_request_that_brings_a_job_to_memory_waits_for_room(void **state)
 
     (void)state;
     wanted = make_cold();
-    for (int i = 0; !partition_crammed(host.partition); i++) {
+    for (int i = 0; !partition_crammed(host.partition, STR("")); i++) {
         assert_true(i < MANY);
         schedule("q", time_wall_ms() + 2 * HOUR);
     }
@@ -526,7 +526,7 @@ static void a_request_that_brings_a_job_to_memory_waits_for_room(void **state)
         host_wake(&host);
     }
     assert_int_equal(seen.answered, 2);
-    assert_false(partition_crammed(host.partition));
+    assert_false(partition_crammed(host.partition, STR("")));
 }
 
 static void an_owner_that_went_away_is_not_called(void **state)
