@@ -412,6 +412,8 @@ export interface QueueInfo {
     expired: number;
     waiting: number;
     waitingWorkers: number;
+    /** Since when the oldest ready job is due, if the server tells. */
+    oldest?: Date | null;
     paused: boolean;
     leaseMs: number;
     attempts: number;

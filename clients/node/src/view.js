@@ -8,7 +8,7 @@ const { fromBytes } = require("./payload");
 const MOMENTS = new Set(
     (
         "asked at created deferred_until due edited end ended expires first from happened keep last " +
-        "maintenance_until next nominal quiet_until seen start to until upto"
+        "maintenance_until next nominal oldest quiet_until seen start to until upto"
     )
         .split(" ")
         .map((name) => `${name}_ms`),
