@@ -41,6 +41,19 @@ struct queue *queue_behind(const struct engine *e, struct str name)
     return n ? container_of(n, struct queue, sorted[0]) : NULL;
 }
 
+/* The memory of a queue, and of its kind, although other queues may share the kind. */
+uint64_t queue_bytes(const struct queue *q)
+{
+    size_t bytes = pool_size(sizeof(*q) + queue_name(q).len) +
+                   pool_size(sizeof(struct kind) + queue_name(q).len) +
+                   queue_settings_bytes(q->settings) + rated_bytes(&q->rated);
+
+    for (int i = 0; i < CLASSES; i++)
+        bytes += q->classes[i] ? pool_size(sizeof(struct class)) : 0;
+    return bytes + hist_bytes(q->gauges.lateness) + hist_bytes(q->gauges.runtime) +
+           hist_bytes(q->gauges.wait) + hist_bytes(q->gauges.pulse.lateness);
+}
+
 static void queue_forget(struct engine *e, struct queue *q)
 {
     if (e->place.recent == q)
