@@ -185,7 +185,7 @@ int step_set(struct engine *e, enum step_kind kind, int64_t at_ms, struct str fi
 void steps_fit(struct engine *e)
 {
     struct steps *minutes = &e->pulses.steps[STEP_MINUTES], *hours = &e->pulses.steps[STEP_HOURS];
-    uint64_t share = budget_share(e, SHARE_SERIES) + 4 * STEP_MOST;
+    uint64_t share = budget_share(e, SHARE_SERIES) + UINT64_C(4) * STEP_MOST;
 
     while (minutes->bytes + hours->bytes > share && minutes->count + hours->count > 2) {
         struct steps *larger = minutes->bytes >= hours->bytes ? minutes : hours;
