@@ -69,7 +69,7 @@ def lasting(row):
     """Without figures of the moment, and of the process. In a directory of an older version, kept_bytes of jobs on
     disk is a guess, which becomes exact as they come to memory."""
     fleeting = ("total_", "lateness_", "runtime_", "wait_", "waiting_workers", "held_by", "quiet_until_ms",
-                "leased_bytes", "kept_bytes", "queue_bytes")
+                "leased_bytes", "kept_bytes", "queue_bytes", "oldest_ms", "asked_ms")
     return {name: value for name, value in row.items() if not name.startswith(fleeting)}
 
 
