@@ -71,14 +71,9 @@ CASES = [
     ("pause", ["PAUSE", "{q}"], ("POST", "/v1/queues/{q}/pause", None), "OK"),
     ("resume", ["RESUME", "{q}"], ("POST", "/v1/queues/{q}/resume", None), "OK"),
     ("workers of a tenant", ["WORKERS", "TENANT", "t-{q}", "LIMIT", 5], ("GET", "/v1/workers?tenant=t-{q}&limit=5", None), "workers"),
-<<<<<<< HEAD
     ("errors of a queue", ["ERRORS", "QUEUE", "{q}", "STATE", "dead", "STATE", "scheduled"],
      ("GET", "/v1/errors?queue={q}&state=dead&state=scheduled", None), None),
     ("overview", ["OVERVIEW", "TENANT", "t-{q}", "LIMIT", 5], ("GET", "/v1/overview?tenant=t-{q}&limit=5", None), None),
-=======
-    ("errors of a queue", ["ERRORS", "QUEUE", "{q}", "STATE", "dead", "STATE", "scheduled"],
-     ("GET", "/v1/errors?queue={q}&state=dead&state=scheduled", None), None),
->>>>>>> w-figures
     ("figures of a tenant", ["SERIES", "TENANT", "t-{q}", "STEP", "1h"], ("GET", "/v1/series?tenant=t-{q}&step=1h", None), None),
     ("list by states", ["LIST", "QUEUE", "{q}", "STATE", "ready", "STATE", "leased", "WORKER", "w", "PREVIEW", 3],
      ("GET", "/v1/jobs?queue={q}&state=ready&state=leased&worker=w&preview=3", None), None),
