@@ -9,6 +9,7 @@
 #include "engine/cold/cold.h"
 #include "engine/event.h"
 #include "engine/log/log.h"
+#include "engine/place/awaited.h"
 #include "engine/place/budget.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
@@ -52,6 +53,7 @@ struct engine *engine_new(const struct engine_options *o)
     pool_init(&e->pool, budget_share(e, SHARE_KEPT));
     jobs_init(e);
     keys_init(e);
+    awaits_init(e);
     lanes_init(e);
     asides_init(e);
     tenants_init(e);
@@ -76,6 +78,7 @@ void engine_free(struct engine *e)
         return;
     e->place.pulses.closed = true;
     waiters_free(e);
+    awaits_fini(e);
     bulks_free(e);
     queues_free(e);
     tenants_free(e);

@@ -64,8 +64,8 @@ bool engine_dispatch_next(struct engine *e, void **ret_owner);
  * gets nothing in this round. */
 bool engine_dispatch(struct engine *e, struct delivery *ret);
 
-/* Ends the wait of a waiter whose time is up. False: there is no such waiter. The host calls it
- * until it answers false, after engine_advance. */
+/* Ends the wait of a waiter whose time is up, or whose job has ended. False: there is no such
+ * waiter. The host calls it until it answers false, after requests and after engine_advance. */
 bool engine_timeout(struct engine *e, void **ret_owner);
 
 int64_t engine_now(const struct engine *e); /* the wall time of the last advance */

@@ -77,7 +77,7 @@ struct tenant_view {
     uint64_t pending; /* jobs that have not ended */
     uint64_t running;
     uint64_t leased_bytes; /* memory of its leased jobs */
-    uint64_t queue_bytes;  /* memory of its queues, and of its LEASEs that wait */
+    uint64_t queue_bytes;  /* memory of its queues, and of its requests that wait */
     uint64_t queue_share;  /* the limit of queue_bytes */
     uint64_t kept_bytes;   /* the bytes that max_bytes counts */
     uint64_t queues;
@@ -134,6 +134,7 @@ struct queue_view {
 struct engine_stats {
     uint64_t jobs[JOB_STATE_COUNT];
     uint64_t queues, tenants, waiters;
+    uint64_t awaits;       /* requests that wait for the end of a job */
     uint64_t memory_bytes; /* by the engine's own count */
     uint64_t hot_jobs;     /* in memory, of any state */
     uint64_t cold_jobs;    /* on disk only */

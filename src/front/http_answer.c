@@ -30,16 +30,32 @@ static void refuse_missing(const char *thing, struct http_answer *ret)
     http_problem(&ret->body, "NOTFOUND", 404, str_of(text), thing);
 }
 
-/* The place of a new job, or of the job that has its key. */
-static void set_location(const struct http_route *route, struct http_answer *a)
+/* The place of a job whose id is the first field of the answer. */
+static void set_location(struct http_answer *a)
 {
     static const char head[] = "{\"id\":\"";
-    bool is_job = (route->result && strcmp(route->result, "id") == 0) ||
-                  (route->shape && strcmp(route->shape, "Scheduled") == 0);
 
-    if (is_job && a->body.len > sizeof(head) + ID_TEXT && !a->body.failed)
+    if (a->body.len > sizeof(head) + ID_TEXT && !a->body.failed)
         snprintf(a->location, sizeof(a->location), "/v1/jobs/%.*s", ID_TEXT,
                  a->body.ptr + sizeof(head) - 1);
+}
+
+/* Whether the answer is about a new job, or the job that has its key. */
+static bool is_about_new(const struct http_route *route)
+{
+    return (route->result && strcmp(route->result, "id") == 0) ||
+           (route->shape && strcmp(route->shape, "Scheduled") == 0);
+}
+
+/* A job that was awaited is shown whole: 200 if it has ended, else 202. */
+static void note_awaited(const struct session *s, struct http_answer *a)
+{
+    if (s->awaited == REPLY_PLAIN || a->problem)
+        return;
+    a->status = s->awaited == REPLY_AWAITED ? 200 : 202;
+    a->location[0] = '\0';
+    if (a->status == 202)
+        set_location(a);
 }
 
 /* 200 instead of 201 if nothing was made, or not all of a batch. */
@@ -68,7 +84,8 @@ static void conclude(const struct json_reply *r, const struct http_route *route,
     case JSON_OUTCOME_NONE: ret->status = 204; break;
     case JSON_OUTCOME_BODY:
         ret->status = status_of(r, route);
-        set_location(route, ret);
+        if (is_about_new(route))
+            set_location(ret);
         break;
     }
 }
@@ -101,8 +118,10 @@ uint64_t http_execute(struct session *s, const struct session_target *t,
     json_reply_init(&reply, &ret->body, route->result);
     reply.json = call->json;
     lsn = session_call(s, t, http_route_verb(route), call->words, call->n, owner, &reply.base);
-    if (!s->parked && !s->cold && !s->no_room)
-        conclude(&reply, route, ret);
+    if (s->parked || s->cold || s->no_room)
+        return lsn;
+    conclude(&reply, route, ret);
+    note_awaited(s, ret);
     return lsn;
 }
 

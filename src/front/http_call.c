@@ -14,7 +14,7 @@
 #define KEEP_BYTES  ((size_t)4096)
 #define SUFFIX      "_base64"
 #define HEADER      "Idempotency-Key"
-#define HEADER_TEXT 32 /* bytes of text that it takes */
+#define HEADER_TEXT 64 /* bytes of text that this header and Prefer take */
 
 /* ---- Errors ---- */
 
@@ -343,6 +343,32 @@ static int gather_header(struct fields *f, struct str key)
     return 0;
 }
 
+/* The header `Prefer: wait=10` stands for WAIT 10s, unless the request says WAIT itself. A server
+ * may ignore a preference, so other preferences, and other routes, make no error. */
+static void gather_prefer(struct fields *f, struct str prefer)
+{
+    const struct arg *wait = arg_named(f->verb, STR("wait"));
+    size_t from = f->call->text.len;
+    uint64_t seconds;
+
+    if (!f->route->waits || prefer.len == 0)
+        return;
+    while (prefer.len) {
+        struct str value = str_cut(&prefer, ',');
+        struct str name = str_cut(&value, '=');
+
+        value = str_trim(str_cut(&value, ';'), " \t\"");
+        if (!str_ieq(str_trim(name, " \t"), "wait"))
+            continue;
+        if (!str_number(value, &seconds) || fields_claim(f, wait))
+            return;
+        seconds = seconds < AWAIT_MAX_MS / 1000 ? seconds : AWAIT_MAX_MS / 1000;
+        buf_int(&f->call->text, (int64_t)seconds * 1000);
+        fields_give(f, wait, text_since(f, from));
+        return;
+    }
+}
+
 /* ---- Whole requests ---- */
 
 /* A value takes as many bytes of text as in the request, and once more if it is base64. */
@@ -371,6 +397,8 @@ static int gather_all(struct fields *f, const struct http_input *in)
     }
     if (!err)
         err = gather_header(f, in->idempotency_key);
+    if (!err)
+        gather_prefer(f, in->prefer);
     return err ? err : fields_end(f);
 }
 

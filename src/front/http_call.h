@@ -21,6 +21,7 @@ struct http_input {
                                     0: as the queue says */
     struct str traceparent;      /* the headers of a trace; empty: there are none */
     struct str tracestate;
+    struct str prefer; /* the header Prefer; empty: there is none */
 };
 
 /* The verb's words. They borrow from `text` and from the input. */

@@ -11,7 +11,7 @@
 #define CANCELLED "cancelled|running|"
 
 const struct http_route http_routes[] = {
-    { HTTP_POST, "/v1/jobs", "SCHEDULE", "scheduleJob", .status = 201, .shape = "Scheduled",
+    { HTTP_POST, "/v1/jobs", "SCHEDULE", "scheduleJob", .status = 201, .shape = "Scheduled", .waits = true,
       .summary = "Schedules a job. Without `in` and `at` it is due at once. 201: a job was made; 200: its key was taken." },
     { HTTP_POST, "/v1/leases", "LEASE", "leaseJobs", .status = 200, .result = "jobs", .shape = "Lease", .forms = true,
       .summary = "Takes ready jobs, each under a lease: the right of a worker to the job for a time." },
@@ -21,7 +21,7 @@ const struct http_route http_routes[] = {
     { HTTP_POST, "/v1/jobs/{id}/release", "RELEASE", "releaseJob", .status = 204 },
     { HTTP_POST, "/v1/jobs/batch", "BATCH", "scheduleJobs", .status = 201, .result = "results", .item = "Scheduled" },
     { HTTP_GET, "/v1/jobs", "LIST", "listJobs", .status = 200, .shape = "Page" },
-    { HTTP_GET, "/v1/jobs/{id}", "GET", "getJob", .less = "key queue", .status = 200, .shape = "Job", .forms = true,
+    { HTTP_GET, "/v1/jobs/{id}", "GET", "getJob", .less = "key queue", .status = 200, .shape = "Job", .forms = true, .waits = true,
       .summary = "Shows a job." },
     { HTTP_PATCH, "/v1/jobs/{id}", "RESCHEDULE", "rescheduleJob", .status = 204,
       .summary = "Moves a job that is not running to another time. Without `in` and `at` it is due at once." },
@@ -51,7 +51,7 @@ const struct http_route http_routes[] = {
       .summary = "Gives out the jobs of a paused queue again." },
     { HTTP_POST, "/v1/queues/{queue}/redrive", "REDRIVE", "redriveQueue", .less = "id", .status = 200, .result = "redriven",
       .summary = "Puts a queue's dead jobs back, oldest first, attempts counted anew." },
-    { HTTP_GET, KEYED, "GET", "getJobByKey", .less = "id", .status = 200, .shape = "Job", .forms = true,
+    { HTTP_GET, KEYED, "GET", "getJobByKey", .less = "id", .status = 200, .shape = "Job", .forms = true, .waits = true,
       .summary = "Shows the job that has this key." },
     { HTTP_DELETE, KEYED, "CANCEL", "cancelJobByKey", .less = "id", .status = 200, .result = "outcome", .values = CANCELLED,
       .summary = "Cancels the job that has this key. 409 if the job has ended." },

@@ -169,6 +169,8 @@ static void put_parameters(struct buf *o, const struct verb *v, const struct htt
                                             "taken for a day after the job's end" };
     static const struct arg trace = { "traceparent", ARG_BYTES,
                                       .help = "W3C trace that the job goes on in; kept in meta" };
+    static const struct arg prefer = { "Prefer", ARG_BYTES,
+                                       .help = "`wait=10` stands for WAIT of as many seconds" };
     static const struct arg last_id = {
         "Last-Event-ID", ARG_BYTES, .help = "stands for after: browsers send it when they reconnect"
     };
@@ -186,6 +188,8 @@ static void put_parameters(struct buf *o, const struct verb *v, const struct htt
         put_parameter(o, &key, "header", v);
     if (strcmp(v->name, "SCHEDULE") == 0 || strcmp(v->name, "BATCH") == 0)
         put_parameter(o, &trace, "header", v);
+    if (r->waits)
+        put_parameter(o, &prefer, "header", v);
     if (r->page == HTTP_EVENTS)
         put_parameter(o, &last_id, "header", v);
     doc_put(o, "]");
@@ -324,9 +328,19 @@ static void put_result(struct buf *o, const struct http_route *r)
     }
 }
 
-static void put_answer(struct buf *o, const struct http_route *r)
+/* Whether the answer of this status is a job that was awaited, or may be one. */
+static bool may_be_awaited(const struct http_route *r, int status)
 {
-    if (r->result) {
+    return r->waits && status != r->status;
+}
+
+static void put_answer(struct buf *o, const struct http_route *r, int status)
+{
+    if (may_be_awaited(r, status) && status == 200) {
+        doc_put(o, "{'oneOf':[{" REF("%s") "},{" REF("Job") "}]}", r->shape);
+    } else if (may_be_awaited(r, status)) {
+        doc_put(o, "{" REF("Job") "}");
+    } else if (r->result) {
         doc_put(o, "{'type':'object','required':['%s'],'properties':{'%s':", r->result, r->result);
         put_result(o, r);
         doc_put(o, "}}");
@@ -347,7 +361,7 @@ static void put_response(struct buf *o, int status, const char *text, const char
         if (type[0] == 't' && r->page != HTTP_EVENTS)
             doc_put(o, "{" STRING "}");
         else
-            put_answer(o, r);
+            put_answer(o, r, status);
         doc_put(o, "}}");
     }
     doc_put(o, "}");
@@ -430,8 +444,13 @@ static void put_responses(struct buf *o, const struct http_route *r, const struc
                      "made, because their keys are taken",
                      type, r, v);
     else if (r->shape && strcmp(r->shape, "Scheduled") == 0)
-        put_response(o, 200, "the key is taken: the job that has it, which was kept or replaced",
+        put_response(o, 200,
+                     "the key is taken: the job that has it, which was kept or replaced; with "
+                     "WAIT the job, which has ended",
                      type, r, v);
+    if (r->waits)
+        put_response(o, 202, "with WAIT: the job has not ended yet; Location is its place", type, r,
+                     v);
     put_errors(o, r, v);
     doc_put(o, "}");
 }

@@ -423,8 +423,8 @@ static bool is_small(const struct str *words, size_t n)
 }
 
 /* NOAUTH is the answer to every request of an unknown client. */
-static uint64_t refuse_unknown(const struct session *s, const struct session_target *t,
-                               struct reply *r)
+uint64_t session_refuse_unknown(const struct session *s, const struct session_target *t,
+                                struct reply *r)
 {
     struct engine *e = partition_engine(t->partition);
     struct verb_call call = { .reply = r };
@@ -439,7 +439,7 @@ static uint64_t execute_ask(const struct ask *a)
     struct engine *e = partition_engine(a->t->partition);
 
     if (identity_check(&a->s->who, e, a->s->remote) < 0 && !(row && row->open))
-        return refuse_unknown(a->s, a->t, a->reply);
+        return session_refuse_unknown(a->s, a->t, a->reply);
     if (row && a->n >= row->min_words) {
         row->run(a);
     } else if (row) {
@@ -520,9 +520,12 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
     char why[512];
     int err;
 
+    if (session_awaits(s))
+        return session_go_on(s, t, &call);
     s->cold = s->no_room = s->crowded = false;
+    s->awaited = REPLY_PLAIN;
     if (identity_check(&s->who, call.engine, s->remote) < 0)
-        return refuse_unknown(s, t, reply);
+        return session_refuse_unknown(s, t, reply);
     if (verb_admit(&call) < 0)
         return engine_visible_lsn(call.engine);
     /* A request that waited for the disk was let in before, so it does not wait for room. */
@@ -541,8 +544,7 @@ uint64_t session_call(struct session *s, const struct session_target *t, const s
         return 0;
     engine_scope(call.engine, call.tenant);
     v->run(&call);
-    s->parked = call.parked;
-    s->cold = call.cold;
+    session_note(s, &call);
     if (verb_is_audited(&call) && !call.cold && !call.failed &&
         engine_changes(call.engine) != changes)
         session_audit(s, t, &call);

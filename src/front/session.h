@@ -16,14 +16,17 @@ struct session {
     uint64_t id;
     int proto;             /* 2 or 3 */
     bool quit;             /* the connection closes when its replies are out */
-    struct waiter *parked; /* a LEASE that waits; no request is executed until it is served */
-    bool cold;             /* the last request needs the disk, and is to be executed again */
-    bool no_room;          /* the last request found no room, and is to be executed again */
-    const char *verb;      /* the verb of the last request; NULL: it was about the connection */
-    bool quick;            /* the last request was of a verb with VERB_QUICK */
-    bool crowded;          /* with no_room: the last request found no memory for its answer */
-    const char *refused;   /* why the last right token was not taken; NULL: it was taken */
-    int64_t added_ms;      /* when it last added something while memory was short */
+    struct waiter *parked; /* a request that waits; no other is executed until it is answered */
+    struct await await;    /* id.seq is 0, or the request waits for the end of a job */
+    bool woken;            /* a request that waited for the end of a job goes on by session_wake */
+    enum awaited_reply awaited; /* how the last answer shows a job */
+    bool cold;                  /* the last request needs the disk, and is to be executed again */
+    bool no_room;               /* the last request found no room, and is to be executed again */
+    const char *verb;    /* the verb of the last request; NULL: it was about the connection */
+    bool quick;          /* the last request was of a verb with VERB_QUICK */
+    bool crowded;        /* with no_room: the last request found no memory for its answer */
+    const char *refused; /* why the last right token was not taken; NULL: it was taken */
+    int64_t added_ms;    /* when it last added something while memory was short */
     char name[64];
     char address[64]; /* of the client; set by the host, may be empty */
     bool remote;      /* the client is on another machine; set by the host */
@@ -58,8 +61,20 @@ void session_audit(const struct session *s, const struct session_target *t, stru
 int session_enter(const struct session *s, const struct session_target *t, const char *verb,
                   char *why, size_t why_size);
 
-/* unblock.c: CLIENT UNBLOCK, by which a LEASE of another connection waits no longer. Replies 1, or
- * 0 if none of this number waited. */
+/* ---- session_await.c ---- */
+
+/* Notes what the call leaves for later. */
+void session_note(struct session *s, const struct verb_call *call);
+/* Executes a further step of a request that waits for the end of a job. Its first step has seen
+ * that the caller may see the job. */
+uint64_t session_go_on(struct session *s, const struct session_target *t, struct verb_call *call);
+
+/* Replies NOAUTH to a client that has shown no token. Returns as session_execute. */
+uint64_t session_refuse_unknown(const struct session *s, const struct session_target *t,
+                                struct reply *r);
+
+/* unblock.c: CLIENT UNBLOCK, by which a request of another connection waits no longer. Replies 1,
+ * or 0 if none of this number waited. */
 struct reply;
 void session_unblock(const struct session *s, const struct verb_host *host, struct str id,
                      struct reply *reply);
@@ -78,6 +93,17 @@ int session_auth(struct session *s, const struct session_target *t, struct str u
                  struct str password);
 /* The sentence for such an error. */
 const char *session_auth_why(const struct session *s, int err);
+
+/* The wait for the end of a job is over: shows the job, as session_execute does. */
+uint64_t session_wake(struct session *s, const struct session_target *t, void *owner,
+                      struct buf *out);
+/* The request is given up, or was answered by the host. */
+void session_forget(struct session *s);
+/* Whether the parked request waits for the end of a job, rather than for jobs. */
+static inline bool session_awaits(const struct session *s)
+{
+    return s->await.id.seq != 0;
+}
 
 /* As session_execute, for a verb and its words, with a reply of the caller. Both protocols use
  * it. */

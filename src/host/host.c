@@ -74,7 +74,7 @@ static bool deliver_one(struct host *h, void *owner, struct job *const *jobs, si
     return note_delivery(h);
 }
 
-/* Tells parked requests that their time is up. */
+/* Tells parked requests that their time is up, or that their job has ended. */
 static void end_waits(struct host *h)
 {
     void *owner;
@@ -338,6 +338,8 @@ void host_turn(struct host *h)
     }
     if (host_is_up(h) && errands_may_go_on(h))
         host_wake(h);
+    if (h->deliveries < DELIVERIES_MAX)
+        end_waits(h); /* of jobs that ended in this turn */
     set_alarms(h);
 }
 

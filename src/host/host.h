@@ -39,8 +39,9 @@ enum host_room { HOST_ROOM_DISK, HOST_ROOM_MEMORY };
 struct host_ops {
     /* Fills the options of a partition that is about to be opened; a seed is there already. */
     void (*configure)(void *user, struct partition_options *o);
-    /* A parked LEASE has work (n > 0), or its time is up (n = 0): see engine_wait. Jobs are to be
-     * read with engine_view during the call only. */
+    /* A parked LEASE has work (n > 0); or the time of a parked request is up, or the job has ended
+     * that it waits for (n = 0): see engine_wait and engine_await. Jobs are to be read with
+     * engine_view during the call only. */
     void (*deliver)(void *user, void *owner, struct job *const *jobs, size_t n);
     /* The turn of a parked LEASE has come. False: its worker is gone, and the user has ended the
      * wait (engine_wait_cancel). The slot may be NULL. */

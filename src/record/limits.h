@@ -33,7 +33,9 @@
 #define LEASE_COUNT_MAX   1000
 #define LEASE_BYTES_MAX   (2u << 20) /* bytes at which LEASE gives no further job in one answer */
 #define LEASE_GRACE_MS    10000
-#define LEASE_MAX_MS      INT64_C(604800000)  /* a week */
+#define LEASE_MAX_MS      INT64_C(604800000) /* a week */
+#define AWAIT_MAX_MS      INT64_C(86400000)  /* the longest wait for the end of a job */
+#define AWAITED_KEEP_MS   10000 /* a job whose end is awaited is kept as long after it */
 #define KEY_HOLD_MAX_MS   INT64_C(2592000000) /* 30 days */
 #define LEASE_QUEUES_MAX  64
 #define POISON_STALLS     10 /* stalls in a row that end a job, whatever attempts it has left */

@@ -86,6 +86,7 @@ void client_queue(struct client *c)
 
 void client_end_wait(struct client *c)
 {
+    c->session.await.until_ms = INT64_MIN; /* It does not wait again. */
     engine_wait_cancel(c->server->host.engine, c->session.parked);
     c->ops->deliver(c, NULL, 0);
 }
@@ -104,8 +105,7 @@ void client_abandon(struct client *c)
 
     if (c->session.parked && h->engine)
         engine_wait_cancel(h->engine, c->session.parked);
-    c->session.parked = NULL;
-    c->session.no_room = c->session.crowded = false;
+    session_forget(&c->session);
     errand_drop(c->errand);
     c->errand = NULL;
     list_remove(&c->uncommitted);

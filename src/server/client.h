@@ -19,12 +19,12 @@ struct client_ops {
     /* The suspended request's fetch is done: executes the request again, or answers the error. The
      * caller then calls flush. */
     void (*fetched)(struct client *c, int err, const char *detail);
-    /* A parked LEASE has jobs, or its time is up: see host_ops. */
+    /* The wait of a parked request is over: see host_ops. */
     void (*deliver)(struct client *c, struct job *const *jobs, size_t n);
     /* Whether the client of a parked LEASE may still want jobs. A client that has closed its side,
      * or that is gone, wants none: then the wait is ended with an empty answer. */
     bool (*attends)(struct client *c);
-    /* Ends the wait of a parked LEASE with an empty answer, and takes no more requests. */
+    /* Ends the wait of a parked request by client_end_wait, and takes no more requests. */
     void (*drain)(struct client *c);
     bool (*has_output)(const struct client *c);
     /* Cuts the client off if it has been stuck for too long. */
@@ -61,7 +61,7 @@ void client_await_commit(struct client *c);
  * until there is room. A request that lacked memory for its answer waits until there is some. Any
  * other request waits until the disk keeps up. */
 void client_queue(struct client *c);
-/* Ends the wait of a parked LEASE with an empty answer. */
+/* Ends the wait of a parked request: with no job for a LEASE, else with the job so far. */
 void client_end_wait(struct client *c);
 /* Whether the other side of the socket has closed, or the connection is broken. */
 bool socket_is_ended(int fd);

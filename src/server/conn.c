@@ -53,7 +53,9 @@ static bool is_small(struct conn *c)
  * unsent_max bytes of its replies are unsent. */
 static bool is_free_with(const struct conn *c, size_t unsent_max)
 {
-    return !c->client.session.parked && !c->client.errand && !c->client.session.quit &&
+    const struct session *s = &c->client.session;
+
+    return !s->parked && !s->woken && !c->client.errand && !s->quit &&
            replies_unsent(&c->out) < unsent_max;
 }
 
@@ -211,7 +213,7 @@ static void protocol_error(struct conn *c, const char *why)
     conn_note_reply(c, 0);
 }
 
-static void reply_error(struct conn *c, int err, const char *detail)
+void conn_fail(struct conn *c, int err, const char *detail)
 {
     session_fail(&c->client.session, err, detail, &c->out.bytes);
     conn_note_reply(c, 0);
@@ -227,7 +229,7 @@ static void execute_request(struct conn *c, const struct resp_request *r, bool c
     if (session->cold) {
         c->client.errand = errand_begin(&s->host, &c->client, c->client.holding.account);
         if (!c->client.errand)
-            reply_error(c, BELFRY_NOMEM, "");
+            conn_fail(c, BELFRY_NOMEM, "");
     } else if (!session->parked && !session->no_room) { /* else there is no reply yet */
         conn_note_reply(c, lsn);
     }
@@ -242,7 +244,7 @@ static void take_request(struct conn *c, const struct resp_request *r, bool crow
                        "this is neither RESP nor HTTP as it is spoken here: expected a method in "
                        "upper case, a blank and a path");
     else if (account_counts(&c->client.holding) && !account_spend(&c->client, r->args[0]))
-        reply_error(c, BELFRY_RATE, c->client.server->accounts.why);
+        conn_fail(c, BELFRY_RATE, c->client.server->accounts.why);
     else
         execute_request(c, r, crowded);
     if (c->client.session.no_room)
@@ -429,16 +431,20 @@ static void conn_fetched(struct client *client, int err, const char *detail)
 
     client->errand = NULL;
     c->active_ms = begun_us / 1000;
+    if (client->session.woken) {
+        conn_go_on(c, err, detail);
+        return;
+    }
     if (resp_read_request(r, buf_view(&c->in), SIZE_MAX, &used) != RESP_OK)
         protocol_error(c, r->why ? r->why : "out of memory"); /* it was whole before */
     else if (err)
-        reply_error(c, err, detail);
+        conn_fail(c, err, detail);
     else
         execute_request(c, r, client_is_crowded(client));
     slow_note(client->server, verb_name(&client->session), SLOW_FETCHED, time_mono_us() - begun_us,
               client->session.id);
     if (err)
-        client->session.cold = false;
+        session_forget(&client->session);
     if (c->closed || client->errand)
         return;
     buf_consume(&c->in, used);
@@ -501,7 +507,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
         return;
     }
     if (events & UV_DISCONNECT && c->client.session.parked) {
-        /* The client takes no jobs any more, but it may still read other answers. */
+        /* The client waits for nothing any more, but it may still read answers. */
         c->eof = true;
         client_end_wait(&c->client);
         return;
@@ -515,28 +521,12 @@ static void conn_resume(struct client *client)
 {
     list_remove(&client->resume);
     begin_turn(conn_of(client), time_mono_us());
-    take_input(conn_of(client), (struct str){ 0 });
+    if (client->session.woken)
+        conn_go_on(conn_of(client), 0, "");
+    else
+        take_input(conn_of(client), (struct str){ 0 });
     client->holding.forced = false;
     conn_flush(client);
-}
-
-static void conn_deliver(struct client *client, struct job *const *jobs, size_t n)
-{
-    struct conn *c = conn_of(client);
-    struct engine *e = client->server->host.engine;
-
-    session_serve(&client->session, e, jobs, n, &c->out.bytes);
-    c->active_ms = time_mono_ms();
-    conn_note_reply(c, engine_offered_lsn(e));
-    conn_flush(client);
-}
-
-static void conn_drain(struct client *client)
-{
-    if (client->session.parked)
-        client_end_wait(client);
-    else
-        conn_watch(conn_of(client));
 }
 
 static bool conn_progress(struct client *client, uint64_t *ret)
@@ -578,6 +568,14 @@ static void conn_sweep(struct client *client, int64_t mono_ms)
     else if (o->idle_timeout_ms && !client->session.parked && !client->errand &&
              mono_ms - c->active_ms > o->idle_timeout_ms)
         conn_close(client);
+}
+
+static void conn_drain(struct client *client)
+{
+    if (client->session.parked)
+        client_end_wait(client);
+    else
+        conn_watch(conn_of(client));
 }
 
 static const struct client_ops conn_ops = {

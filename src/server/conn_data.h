@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection that speaks RESP, for conn.c, conn_going.c and conn_sniff.c. */
+/* A connection that speaks RESP, for conn.c, conn_going.c, conn_parked.c
+ * and conn_sniff.c. */
 #ifndef SERVER_CONN_DATA_H
 #define SERVER_CONN_DATA_H
 
@@ -40,6 +41,13 @@ bool conn_put_off(struct conn *c);
 bool conn_attends(struct client *client);
 /* Replies were added to `out`, which now waits for lsn. */
 void conn_note_reply(struct conn *c, uint64_t lsn);
+/* Answers the request with an error. */
+void conn_fail(struct conn *c, int err, const char *detail);
+/* As client_ops.deliver. */
+void conn_deliver(struct client *client, struct job *const *jobs, size_t n);
+/* Executes a further step of a request that has waited for the end of a job, or answers the error
+ * of its fetch. */
+void conn_go_on(struct conn *c, int err, const char *detail);
 /* Drops bytes that the server has not received yet, because closing with unread bytes could lose
  * the answer. The received input is lost, too: the connection executes no more of it. */
 void conn_drop_words(struct conn *c);

@@ -97,7 +97,9 @@ static void item_parse(const struct verb_call *c, size_t *at, struct batch_item 
         verb_error(&call, err, why);
         return;
     }
-    if (verb_scope(&call) == 0)
+    if (args[SCHEDULE_WAIT].set)
+        verb_error(&call, BELFRY_INVALID, "wait: an item of a batch cannot wait for its job");
+    else if (verb_scope(&call) == 0)
         schedule_of(&call, &ret->item);
 }
 

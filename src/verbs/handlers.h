@@ -9,7 +9,7 @@
 
 /* Where rows have arguments that handlers take by their index, for speed. */
 enum { SUBJECT }; /* the first one names the thing that the verb is about */
-enum { SCHEDULE_IN = 2, SCHEDULE_ANSWER = 22 };
+enum { SCHEDULE_IN = 2, SCHEDULE_ANSWER = 22, SCHEDULE_WAIT };
 enum { LEASE_QUEUES, LEASE_COUNT, LEASE_WAIT };
 enum { HELD_ID, HELD_TOKEN, HELD_OPTIONS };
 enum { COMPLETE_RESULT = HELD_OPTIONS, COMPLETE_AGAIN };
@@ -60,6 +60,11 @@ void verb_sees_ask(struct verb_call *c, struct str worker, struct str queues);
 /* Notes a word about a leased job, before the engine hears it. NULL: there is no such lease, or
  * workers are not noted. */
 struct worker *verb_sees_holder(struct verb_call *c, struct job_id id, uint64_t token);
+
+/* ---- Waiting for the end of a job: look.c ---- */
+
+/* Has the call wait for the end of the job, as long as the argument says. See verb_await. */
+void await_begin(struct verb_call *c, struct job_id id, const struct arg_value *wait);
 
 /* ---- Replies ---- */
 

@@ -159,7 +159,13 @@ void run_schedule(struct verb_call *c)
     struct schedule_result result;
     struct item item;
 
-    if (schedule_of(c, &item) && !verb_failed(c, engine_schedule(c->engine, &item.spec, &result)))
+    const struct arg_value *wait = &c->args[SCHEDULE_WAIT];
+
+    if (!schedule_of(c, &item) || verb_failed(c, engine_schedule(c->engine, &item.spec, &result)))
+        return;
+    if (wait->set)
+        await_begin(c, result.id, wait);
+    else
         reply_scheduled(c->reply, item.map, &result);
 }
 

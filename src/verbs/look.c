@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GET and LIST. */
 #include "base/utf8.h"
+#include "engine/await.h"
 #include "record/attempts.h"
 #include "verbs/handlers.h"
 #include "verbs/page.h"
@@ -122,18 +123,64 @@ static void view_prune(struct job_view *v)
         v->nominal_ms = -1;
 }
 
+static void show_job(struct verb_call *c, struct job_view *v)
+{
+    view_prune(v);
+    shape_put(c->reply, job_fields, v);
+}
+
+/* Whether the call is parked until the job ends. */
+static bool await_parks(struct verb_call *c, const struct job_view *v, int *ret_err)
+{
+    if (state_is_ended(v->state) || c->await.until_ms <= engine_now_mono(c->engine))
+        return false;
+    int err = engine_await(c->engine, v, c->await.until_ms, c->owner, &c->parked);
+    if (!c->await.made)
+        *ret_err = err;
+    c->await.made = true;
+    return err == 0;
+}
+
+void verb_await(struct verb_call *c)
+{
+    struct job_view v;
+    int err = engine_get(c->engine, c->await.id, &v);
+
+    if (!err && await_parks(c, &v, &err))
+        return;
+    if (verb_missing(c, err))
+        return;
+    c->awaited = state_is_ended(v.state) ? REPLY_AWAITED : REPLY_SO_FAR;
+    show_job(c, &v);
+}
+
+void await_begin(struct verb_call *c, struct job_id id, const struct arg_value *wait)
+{
+    const struct identity *who = c->who;
+    int64_t wait_ms = wait->number;
+
+    if (who && who->expires_ms && who->expires_ms - engine_now(c->engine) < wait_ms)
+        wait_ms = who->expires_ms - engine_now(c->engine);
+    c->await = (struct await){ id, engine_now_mono(c->engine) + wait_ms,
+                               .made = c->verb->flags & VERB_ADDS };
+    verb_await(c);
+}
+
 void run_get(struct verb_call *c)
 {
+    const struct arg_value *wait = arg_of(c, "wait");
     struct job_view v;
     struct job_id id;
     int err = job_named(c, &id);
 
+    if (!err && wait->set) {
+        await_begin(c, id, wait);
+        return;
+    }
     if (!err)
         err = engine_get(c->engine, id, &v);
-    if (verb_missing(c, err))
-        return;
-    view_prune(&v);
-    shape_put(c->reply, job_fields, &v);
+    if (!verb_missing(c, err))
+        show_job(c, &v);
 }
 
 /* A page of LIST. */

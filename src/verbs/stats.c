@@ -20,6 +20,7 @@
     SHOW_INT("slow", h.slow, METRIC("slow_total", "Pieces of work that held the loop for slow_work or longer.")), \
     SHOW_INT("stalls", h.stalls, METRIC("stalls_total", "Times that the loop stood still for 50 ms or more.")), \
     SHOW_INT("waiting_workers", s.waiters, METRIC("waiting_workers", "LEASE requests that wait.")), \
+    SHOW_INT("waiting_results", s.awaits, METRIC("waiting_results", "Requests that wait for the end of a job.")), \
     SHOW_INT("audit_entries", s.audit_entries, METRIC("audit_entries", "Entries of the audit log.")), \
     SHOW_INT("audit_dropped", s.audit_dropped, METRIC("audit_dropped_total", "Entries of the audit log that were forgotten before audit_retention was over, as there were more than audit_max.")), \
     SHOW_INT("audit_refused", h.audit_refused, METRIC("audit_refused_total", "Changes that were refused because their tenant had made as many entries of the audit log as audit_rate allows.")), \

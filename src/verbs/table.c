@@ -34,6 +34,8 @@
 #define EVERY      { "every", ARG_DURATION, .min = 1, .max = TIME_DURATION_MAX, .help = "the times are START, and one after each such duration" }
 #define TZ(into)   { "tz", ARG_BYTES, .max = ZONEDIR_NAME_MAX, into, .help = "time zone, such as Europe/Berlin; UTC if not given" }
 
+#define AWAIT(text) { "wait", ARG_DURATION, .min = 0, .max = AWAIT_MAX_MS, .help = text }
+
 /* Stores the value in a member of a struct, by the member's type. */
 #define INTO(struct_, member)                                                                                         \
     .as = _Generic(((struct_ *)NULL)->member, int64_t: AS_I64, int: AS_INT, unsigned: AS_ENUM, bool: AS_BOOL,         \
@@ -69,7 +71,7 @@
 const struct verb verb_table[] = {
     { "SCHEDULE", VERB_ADDS | VERB_PRODUCER | VERB_QUICK, "Schedules a job. Without IN and AT it is due at once.",
       "the job's id; with ANSWER map a map: id, created (false if the key was taken) and outcome (created, kept or "
-      "replaced)", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
+      "replaced); with WAIT the job, as GET shows it", "SCHEDULE reminder.send \"hello\" IN 10m KEY user-7", run_schedule, {
         SPEC_QUEUE("name of the queue"),
         SPEC_PAYLOAD("any bytes, up to max_payload"),
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
@@ -99,7 +101,9 @@ const struct verb verb_table[] = {
         SPEC_KEY_HOLD("how long the key stays taken after the job is done, dead or cancelled; the longer one of this and "
                       "the KEY_HOLD of the queue counts"),
         { "answer", ARG_WORD, .words = "id|map", .http = "map",
-          .help = "`id` (the default): the answer is the job's id; `map`: it is a map of id, created and outcome" } } },
+          .help = "`id` (the default): the answer is the job's id; `map`: it is a map of id, created and outcome" },
+        AWAIT("wait until the job has ended, but no longer than this; the answer is then the job, as GET WAIT shows it; "
+              "not for items of BATCH") } },
     { "BATCH", VERB_ADDS | VERB_PRODUCER, "Schedules several jobs in one request: all of them or none, in one commit, or each by itself.",
       "an array of ids, in the order of the items, or of maps for items with ANSWER map; in mode `each` an error stands "
       "in the place of a refused item",
@@ -229,7 +233,10 @@ const struct verb verb_table[] = {
     { "GET", VERB_READS | VERB_PRODUCER | VERB_WORKER, "Shows a job, by id or by KEY and QUEUE.",
       "a map with everything known of the job, its attempts included; null if there is none",
       "GET 01…", run_get, {
-        ID_OR_KEY, TENANT } },
+        ID_OR_KEY, TENANT,
+        AWAIT("wait until the job has ended, but no longer than this. The answer is the job: with its result if it has ended, else "
+              "with its state so far. A job that is awaited is kept for 10s after its end, whatever its RETAIN; if it is "
+              "forgotten before the answer, that is null") } },
     { "LIST", VERB_READS | VERB_PRODUCER,
       "Lists jobs, page by page. A call does a bounded amount of work, and a page ends at 2 MiB. So a page may be short or empty although "
       "there are more. A job that moves between memory and disk meanwhile may be in several pages; a client that "

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "partition/partition.h"
+#include "verbs/await.h"
 #include "verbs/client_stats.h"
 #include "verbs/identity.h"
 #include "verbs/push_stats.h"
@@ -127,8 +128,9 @@ struct verb_host {
     void (*audited)(const struct verb_host *h, const struct audit_entry *a);
     /* Told of the n-th wrong token within a minute from an address; may be NULL. */
     void (*auth_failed)(const struct verb_host *h, struct str address, uint32_t n);
-    /* Ends the wait of the parked LEASE of this client with an empty answer, if the client is
-     * confined to the tenant, or the tenant is `*`. False: no such LEASE waits. May be NULL. */
+    /* Ends the wait of this client's parked request, if the client is confined to the tenant, or
+     * the tenant is `*`. A LEASE is answered with no job, any other request with its job so far.
+     * False: no such request waits. May be NULL. */
     bool (*unpark)(const struct verb_host *h, uint64_t client, struct str tenant);
     struct workers *workers;     /* NULL: they are not noted */
     struct overviews *overviews; /* NULL: OVERVIEW is refused */
@@ -148,8 +150,10 @@ struct verb_call {
     struct str tenant;          /* the tenant that the call is about; `*`: all */
     const struct identity *who; /* the caller; NULL: it may do everything */
     struct str address;         /* of the caller, with its port; may be empty */
-    void *owner;                /* the owner of a parked LEASE */
+    void *owner;                /* the owner of a parked call */
     struct waiter *parked;      /* set by a handler that parked the call and wrote no reply */
+    struct await await;         /* set by a handler whose call waits for the end of a job */
+    enum awaited_reply awaited; /* set by verb_await */
     bool cold;   /* set by verb_error: there is no reply, and the call is to run again after a fetch
                     from disk */
     bool failed; /* set by verb_error: the reply is an error */
@@ -235,6 +239,9 @@ bool verb_is_audited(const struct verb_call *call);
 /* Enters a call and its caller into the audit log. NOMEM. */
 int verb_audit(struct verb_call *call, struct str client, struct str address);
 
+/* Shows the job of call->await, or parks the call until the job has ended. The handler calls it as
+ * its last step, and the front again when the wait is over. */
+void verb_await(struct verb_call *call);
 /* Writes the answer of LEASE, also for calls that were parked. */
 void verb_reply_leases(const struct engine *e, struct reply *r, struct job *const *jobs, size_t n);
 

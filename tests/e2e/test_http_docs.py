@@ -18,11 +18,12 @@ def test_the_examples_run(server, tmp_path):
                              env={"B": f"http://127.0.0.1:{server.port}", "PATH": "/usr/bin:/bin"})
         assert out.returncode == 0, out.stderr
         statuses = re.findall(r"^\d{3}$", out.stdout, re.M)
-        assert statuses and all(s in ("200", "201", "204") for s in statuses), out.stdout
+        assert statuses and all(s in ("200", "201", "202", "204") for s in statuses), out.stdout
         answers.append(out.stdout)
-    assert len(answers) == 5 and '"state":"done"' in answers[1] and r'{\"sent\":true}' in answers[1]
-    assert len(re.findall(r"^\d{3}$", answers[2], re.M)) == 11
-    assert "retry: 1000\nid: 1-" in answers[3] and "event: scheduled\ndata: {" in answers[3]
+    assert len(answers) == 6 and '"state":"done"' in answers[1] and r'{\"sent\":true}' in answers[1]
+    assert len(re.findall(r"^\d{3}$", answers[2], re.M)) == 2 and answers[2].count("\n202\n") == 2
+    assert len(re.findall(r"^\d{3}$", answers[3], re.M)) == 11
+    assert "retry: 1000\nid: 1-" in answers[4] and "event: scheduled\ndata: {" in answers[4]
 
 
 def test_the_routes_are_all_there(shared_server):

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "engine/cold/cold.h"
+#include "engine/place/awaited.h"
 #include "engine/place/detail.h"
 #include "record/record_cold.h"
 
@@ -116,11 +117,20 @@ int emit_back(struct engine *e, const struct back_record *r)
     EMIT_EVENT(back, back, SEEN_BY_ALL);
 }
 
-int emit_end(struct engine *e, const struct end_record *r)
+static int put_end(struct engine *e, const struct end_record *r)
 {
     if (MUTANT(e->o.mutant, LOST_END))
         return apply_end(e, r);
     EMIT_EVENT(end, end, SEEN_BY_READERS);
+}
+
+int emit_end(struct engine *e, const struct end_record *r)
+{
+    int err = put_end(e, r);
+
+    if (!err)
+        awaited_end(e, r->seq);
+    return err;
 }
 
 int emit_move(struct engine *e, const struct move_record *r)

@@ -91,8 +91,9 @@ struct place {
     struct turns turns;
     struct list leased;
     struct leases leases;
-    struct list tellers; /* tenants that have ended jobs of which others are to be told, in turn */
-    uint64_t untold;     /* ended jobs of which others are still to be told */
+    struct awaits awaits; /* see awaited.h */
+    struct list tellers;  /* tenants that have ended jobs of which others are to be told, in turn */
+    uint64_t untold;      /* ended jobs of which others are still to be told */
     struct list due[HIDDEN_KINDS]; /* jobs of hidden queues whose time has come, by their timers */
     uint64_t states[JOB_STATE_COUNT];
     uint64_t bytes[WHERES]; /* of jobs, by their places */

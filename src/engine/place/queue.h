@@ -131,7 +131,7 @@ void leased_settle(struct engine *e, struct tenant *t);
 /* A lease ended: tenants that waited for memory may go on. */
 void leased_ebb(struct engine *e);
 
-/* ---- standing.c: the memory of queues and of LEASEs that wait ---- */
+/* ---- standing.c: the memory of queues and of requests that wait ---- */
 
 /* Add `bytes` to the memory of a queue, or of a tenant's LEASEs that wait. A huge number stands for
  * a negative one. */

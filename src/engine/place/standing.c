@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of queues and of LEASEs that wait, which stays whatever goes to disk, and its shares.
- * As with leased jobs, each tenant may have as much as it leaves to the others. A tenant with its
- * share gets no further queue, no further class of a queue, and no LEASE of it is parked. Idle
- * queues do not count, as they are few, and make room.
+ * The memory of queues and of requests that wait, which stays whatever goes to disk, and its
+ * shares. As with leased jobs, each tenant may have as much as it leaves to the others. A tenant
+ * with its share gets no further queue, no further class of a queue, and no request of it is
+ * parked. Idle queues do not count, as they are few, and make room.
  */
 #include "engine/place/queue.h"
 

@@ -34,10 +34,11 @@ struct tenant *tenant_obtain(struct engine *e, struct str name)
     return t;
 }
 
-/* Names are free to choose: a tenant without queues, settings and pushes is forgotten. */
+/* Names are free to choose: a tenant without queues, settings, pushes and requests that wait is
+ * forgotten. */
 void tenant_settle(struct engine *e, struct tenant *t)
 {
-    if (!list_empty(&t->queues) || t->segment != 0 || t->pushes_full)
+    if (!list_empty(&t->queues) || t->segment != 0 || t->pushes_full || t->standing.wait_bytes > 0)
         return;
     assert(list_empty(&t->parked) && list_empty(&t->parked_pushing) && e->place.tenant_total > 0);
     table_remove(&e->place.tenants, &t->by_name.node);

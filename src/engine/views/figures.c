@@ -197,6 +197,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
     ret->queues = e->place.queue_total - e->place.hidden_total;
     ret->tenants = e->place.tenant_total;
     ret->waiters = e->work.waiters;
+    ret->awaits = e->work.awaits;
     ret->memory_bytes = engine_memory(e);
     ret->live_bytes = e->place.live_bytes;
     ret->kept_bytes = (uint64_t)e->place.kept.bytes;

@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "engine/log/log.h"
+#include "engine/place/awaited.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
@@ -103,6 +104,9 @@ int job_end(struct engine *e, struct job *j, enum job_state state, unsigned outc
         r.keep_ms = after(e, s->retain_dead_ms);
     else
         r.keep_ms = after(e, !bare && o.retain_ms >= 0 ? o.retain_ms : s->retain_ms);
+    /* A client that waits for the result sees it, also if nothing else keeps the job. */
+    if (r.keep_ms < after(e, AWAITED_KEEP_MS) && job_is_awaited(e, j->seq))
+        r.keep_ms = after(e, AWAITED_KEEP_MS);
     int64_t hold_ms = bare || o.key.len == 0 ? 0 : key_hold_of(e, s, &o, state);
     if (hold_ms > 0)
         r.hold_ms = after(e, hold_ms);

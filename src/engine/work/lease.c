@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "engine/cold/cold.h"
 #include "engine/log/log.h"
+#include "engine/place/awaited.h"
 #include "engine/place/detail.h"
 #include "engine/place/job.h"
 #include "engine/place/lane.h"
@@ -276,6 +277,7 @@ static uint64_t waiter_bytes(const struct waiter *w)
 static void waiter_leave(struct engine *e, struct waiter *w)
 {
     wheel_remove(&w->timer);
+    awaited_leave(e, w);
     if (w->tenant)
         standing_count_wait(e, w->tenant, -waiter_bytes(w));
     w->tenant = NULL;
@@ -300,32 +302,43 @@ static void waiter_leave(struct engine *e, struct waiter *w)
 static void waiter_free(struct engine *e, struct waiter *w)
 {
     waiter_leave(e, w);
+    e->work.waiters -= w->link_count > 0;
+    e->work.awaits -= w->link_count == 0;
     blob_free(&e->place.known.pool, w->worker);
     pool_free(&e->place.known.pool, w, waiter_size(w->link_count));
-    e->work.waiters--;
+}
+
+struct waiter *waiter_new(struct engine *e, size_t links, int64_t until_ms, void *owner)
+{
+    struct waiter *w = pool_alloc(&e->place.known.pool, waiter_size(links));
+
+    if (!w)
+        return NULL;
+    memset(w, 0, waiter_size(links));
+    list_init(&w->await);
+    w->timer.at_ms = until_ms;
+    w->since_ms = e->mono_ms;
+    w->owner = owner;
+    w->link_count = links;
+    e->work.waiters += links > 0;
+    e->work.awaits += links == 0;
+    wheel_add(&e->wheels[WHEEL_WAITS], &w->timer);
+    return w;
 }
 
 int engine_wait(struct engine *e, const struct lease_request *r, int64_t wait_ms, void *owner,
                 struct waiter **ret)
 {
-    size_t size = waiter_size(r->queue_count);
     int err = r->queue_count > 0 ? tenant_refuses_waiter(e, tenant_of(e, NULL, r->queues[0])) : 0;
     struct waiter *w;
 
     if (err)
         return err;
-    w = pool_alloc(&e->place.known.pool, size);
+    w = waiter_new(e, r->queue_count, e->mono_ms + wait_ms, owner);
     if (!w)
         return engine_plain(e, BELFRY_NOMEM);
-    memset(w, 0, size);
-    w->timer.at_ms = e->mono_ms + wait_ms;
-    w->since_ms = e->mono_ms;
-    w->owner = owner;
     w->count = r->count;
     w->for_ms = r->for_ms;
-    w->link_count = r->queue_count;
-    e->work.waiters++;
-    wheel_add(&e->wheels[WHEEL_WAITS], &w->timer);
     if (!blob_set(&e->place.known.pool, &w->worker, r->worker))
         goto failed;
     for (size_t i = 0; i < r->queue_count; i++) {
@@ -364,14 +377,17 @@ int waiter_late(struct engine *e, struct waiter *w)
 {
     waiter_leave(e, w);
     list_append(&e->work.late, &w->timer.link);
-    return (int)w->link_count;
+    return w->link_count > 0 ? (int)w->link_count : 1;
 }
 
 bool engine_timeout(struct engine *e, void **ret_owner)
 {
-    if (list_empty(&e->work.late))
+    struct waiter *w = list_empty(&e->work.late)
+                           ? awaits_next(e)
+                           : container_of(e->work.late.next, struct waiter, timer.link);
+
+    if (!w)
         return false;
-    struct waiter *w = container_of(e->work.late.next, struct waiter, timer.link);
     *ret_owner = w->owner;
     waiter_free(e, w);
     return true;

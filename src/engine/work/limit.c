@@ -24,8 +24,8 @@ static int refuse_queues(struct engine *e, const struct tenant *t, const char *w
                         (long long)t->settings.max_queues, why);
 }
 
-/* LIMIT if the tenant has its share of memory for queues and waiting LEASEs. The tenant may be
- * NULL.
+/* LIMIT if the tenant has its share of memory for queues and waiting requests. The tenant may
+ * be NULL.
  */
 static int refuse_standing(struct engine *e, const struct tenant *t)
 {
@@ -33,7 +33,7 @@ static int refuse_standing(struct engine *e, const struct tenant *t)
         return 0;
     return engine_error(
         e, BELFRY_LIMIT,
-        "queues and waiting LEASEs of %.*s take %llu bytes of memory, and its share "
+        "queues and waiting requests of %.*s take %llu bytes of memory, and its share "
         "is %llu",
         STR_ARG(tenant_name(t)), (unsigned long long)standing_bytes(t),
         (unsigned long long)standing_share(e, t));

@@ -47,8 +47,8 @@ int tenant_refuses(struct engine *e, const struct queue *q, struct str full);
 /* LIMIT if the tenant has as many used queues as it may, or its share of memory for queues. A queue
  * that is used already is never refused. */
 int tenant_refuses_queue(struct engine *e, const struct queue *q, struct str full);
-/* LIMIT if queues and waiting LEASEs of the tenant have their share of memory. One function is for
- * a LEASE that is to wait, the other for a job that would be the first of its class in a queue. */
+/* LIMIT if queues and waiting requests of the tenant have their share of memory. One function is for
+ * a request that is to wait, the other for a job that would be the first of its class in a queue. */
 int tenant_refuses_waiter(struct engine *e, const struct tenant *t);
 int tenant_refuses_class(struct engine *e, const struct queue *q, const struct job_spec *s);
 /* LIMIT if workers of the tenant wait at as many unused queues as they may, or if the tenant has
@@ -89,8 +89,10 @@ int after_told(struct engine *e, struct job *j, const struct job *ended);
 /* Whether parked requests must be served again after the next engine_advance, because
  * PASSED_OVER_MAX jobs were passed over. */
 bool lease_round_is_used_up(const struct engine *e);
+/* A waiter without its posts, or NULL. `until_ms`: on the monotonic clock. */
+struct waiter *waiter_new(struct engine *e, size_t links, int64_t until_ms, void *owner);
 /* Takes a waiter whose time is up off its posts; engine_timeout hands it out. Returns how many
- * posts there were: 1 or more. */
+ * steps that took: 1 or more. */
 int waiter_late(struct engine *e, struct waiter *w);
 void waiters_free(struct engine *e);
 

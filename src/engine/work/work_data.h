@@ -19,7 +19,8 @@ struct work {
     bool torn;    /* some records of a commit that must be whole are missing */
     uint64_t next_token;
     uint64_t random;
-    uint64_t waiters;
+    uint64_t waiters; /* LEASEs that wait */
+    uint64_t awaits;  /* requests that wait for the end of a job */
     struct list late; /* waiters whose time is up, by their timers */
     struct hist lateness;
     struct hist runtime;

@@ -115,6 +115,17 @@ static void note_error(struct http_client *c, int err, const char *detail)
 
 /* ---- Executing ---- */
 
+/* A request that waits for the end of a job needs its words no more. */
+static void drop_words(struct http_client *c)
+{
+    bool json = c->call.json;
+
+    http_call_reset(&c->call);
+    c->call.json = json;
+    buf_reset(&c->body, 0);
+    http_note_held(c);
+}
+
 static void execute_request(struct http_client *c, enum slow_stage stage)
 {
     struct server *s = c->client.server;
@@ -132,6 +143,8 @@ static void execute_request(struct http_client *c, enum slow_stage stage)
     } else if (session->no_room) {
         client_queue(&c->client);
     } else if (session->parked) {
+        if (session_awaits(session))
+            drop_words(c);
         http_watch(c);
     } else {
         http_note_answer(c, lsn);
@@ -162,7 +175,7 @@ static void http_fetched(struct client *client, int err, const char *detail)
 {
     client->errand = NULL;
     if (err) {
-        client->session.cold = false;
+        session_forget(&client->session);
         note_error(http_of(client), err, detail);
     } else {
         execute_request(http_of(client), SLOW_FETCHED);
@@ -175,8 +188,14 @@ static void http_deliver(struct client *client, struct job *const *jobs, size_t 
     struct engine *e = client->server->host.engine;
 
     unwatch(c);
-    http_serve(&client->session, e, c->match.route, &c->call, jobs, n, &c->answer);
-    http_note_answer(c, engine_offered_lsn(e));
+    if (session_awaits(&client->session)) {
+        client->session.parked = NULL;
+        client->session.woken = true;
+        execute_request(c, SLOW_FETCHED);
+    } else {
+        http_serve(&client->session, e, c->match.route, &c->call, jobs, n, &c->answer);
+        http_note_answer(c, engine_offered_lsn(e));
+    }
     http_flush(client);
 }
 

@@ -38,6 +38,7 @@ struct http_client {
     struct str query;
     const char *key;      /* Idempotency-Key, or NULL; libmicrohttpd's while the request lasts */
     const char *trace[2]; /* traceparent and tracestate, or NULL */
+    const char *prefer;   /* Prefer, or NULL */
     struct buf body;
     size_t charge;  /* The bytes that the coming body takes at most. */
     size_t dropped; /* Bytes of the body that were not kept, as the answer is an error already. */

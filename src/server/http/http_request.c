@@ -57,7 +57,7 @@ void http_on_completed(void *arg, struct MHD_Connection *connection, void **requ
     c->cookie[0] = '\0';
     c->lsn = 0;
     c->dropped = 0;
-    c->key = c->trace[0] = c->trace[1] = NULL;
+    c->key = c->trace[0] = c->trace[1] = c->prefer = NULL;
     buf_reset(&c->uri, BUFFER_KEEP);
     buf_reset(&c->body, BUFFER_KEEP);
     http_call_reset(&c->call);
@@ -331,6 +331,7 @@ static enum MHD_Result begin_request(struct http_client *c, const char *method)
     c->key = http_header(c, "Idempotency-Key");
     c->trace[0] = http_header(c, "traceparent");
     c->trace[1] = http_header(c, "tracestate");
+    c->prefer = http_header(c, "Prefer");
     return MHD_YES;
 }
 
@@ -372,6 +373,7 @@ static void take_request(struct http_client *c)
         .idempotency_hold_ms = c->client.server->options.idempotency_hold_ms,
         .traceparent = c->trace[0] ? str_of(c->trace[0]) : STR(""),
         .tracestate = c->trace[1] ? str_of(c->trace[1]) : STR(""),
+        .prefer = c->prefer ? str_of(c->prefer) : STR(""),
     };
     int err;
 

@@ -375,7 +375,7 @@ static void a_tenant_has_a_share_of_the_memory_of_queues(void **state)
     spec.due_ms = wall + DAY;
     assert_int_equal(engine_schedule(e, &spec, &r), 0);
     size_t n = park("a", mine, 20000);
-    assert_non_null(strstr(engine_detail(e), "queues and waiting LEASEs of a take "));
+    assert_non_null(strstr(engine_detail(e), "queues and waiting requests of a take "));
     assert_true(tenant("a").queue_bytes >= tenant("a").queue_share);
     assert_in_range(engine_memory(e), 16 << 20, 28 << 20);
     assert_int_equal(engine_schedule(e, &spec, &r), 0); /* needs nothing new */
