@@ -67,6 +67,14 @@ function changes(shown, length, tz, days) {
     });
 }
 
+/** The month of the address; without one the present month of the zone. */
+export function shownMonth(page, tz) {
+    const found = /^(\d{4})-(\d{2})$/.exec(page.route.query.get("month") ?? "");
+    if (found) return { year: Number(found[1]), month: Number(found[2]) };
+    const { year, month } = local(Date.now(), tz);
+    return { year, month };
+}
+
 /** @param {{year: number, month: number}} shown
  * @param {{at_ms: number, local: string, note: string|null}[]} coming
  * @param {any[]} ledger */
@@ -80,14 +88,16 @@ export function calendar(page, shown, tz, coming, ledger) {
     for (const one of ledger)
         day(one.nominal_ms).push({
             kind: one.outcome,
+            name: one.name,
             at: one.nominal_ms,
             words: `${moment(one.nominal_ms, tz)}: ${one.outcome}${one.why ? `, ${one.why}` : ""}${one.count > 1 ? ` (${one.count} times)` : ""}`,
         });
     for (const one of coming)
         day(one.at_ms).push({
             kind: one.note ? "coming noted" : "coming",
+            name: one.name,
             at: one.at_ms,
-            words: `${one.local}${one.note ? `: ${one.note}` : ""}`,
+            words: `${one.name ? `${one.name}, ` : ""}${one.local}${one.note ? `: ${one.note}` : ""}`,
             note: one.note,
         });
     const first = Date.UTC(shown.year, shown.month - 1, 1),
@@ -177,7 +187,7 @@ function cell(n, length, shown, tz, days, today) {
                     "span",
                     { class: `time ${one.kind}`, title: one.words },
                     h("i", { class: "dot" }),
-                    h("span", null, p(one)),
+                    h("span", { class: "clip" }, p(one), one.name ? ` ${one.name}` : ""),
                 ),
             ),
         list.length > 3 &&

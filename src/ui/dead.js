@@ -87,7 +87,7 @@ function group(page, g, jobs) {
             h(
                 "ul",
                 { class: "plain group-jobs" },
-                g.jobs.slice(0, 20).map((job) =>
+                jobs.map((job) =>
                     h(
                         "li",
                         null,

@@ -115,25 +115,33 @@ export function named(page) {
     return second === undefined ? [page.tenant === "*" ? "default" : page.tenant, first] : [first, second];
 }
 
+/** Asks for the next day twice a minute. A count of many jobs takes long, so the page does not wait for it. */
+function foresee(page, tenant, name) {
+    if (!page.may("FORECAST") || Date.now() - (page.own.foreseen ?? 0) < 30000) return;
+    page.own.foreseen = Date.now();
+    get(["forecast"], { tenant, queue: name, step: "30m" }, page.signal).then(
+        (answer) => {
+            page.own.forecast = answer;
+            if (page.data) page.data.forecast = answer.steps;
+            page.redraw();
+        },
+        () => (page.own.foreseen = 0),
+    );
+}
+
 async function load(page) {
     const [tenant, name] = named(page);
-    const now = Date.now();
     const of = { tenant, queue: name },
         figures = page.may("SERIES");
-    const [queue, minutes, days, forecast, dead] = await Promise.all([
+    foresee(page, tenant, name);
+    const [queue, minutes, days, dead] = await Promise.all([
         get(["queues", name], { tenant }, page.signal),
         figures ? lastHour(of, page.signal) : null,
         figures ? lastDays(of, page.signal) : null,
-        page.own.forecast && now - page.own.asked < 30000
-            ? page.own.forecast
-            : page.may("FORECAST")
-              ? get(["forecast"], { tenant, queue: name, step: "30m" }, page.signal)
-              : null,
         once(`errors ${tenant}@${name}`, () => groupsOf(of, page.signal, SAMPLE), 5000),
     ]);
-    if (forecast !== page.own.forecast) Object.assign(page.own, { forecast, asked: now });
     note(`queue ${tenant}@${name}`, queue);
-    return { queue, minutes, days, forecast: forecast?.steps, dead };
+    return { queue, minutes, days, forecast: page.own.forecast?.steps, dead };
 }
 
 async function drop(page, q) {

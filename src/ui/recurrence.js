@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* One recurrence: its rule, its next times, its ledger, its calendar, and an editor that compares old with new. */
 import { call, find, post, Problem, put } from "./api.js";
-import { calendar } from "./calendar.js";
+import { calendar, shownMonth } from "./calendar.js";
 import { ask, attempt, field } from "./dialog.js";
 import { h } from "./dom.js";
-import { capital, duration, local, localWords, moment, soon, span } from "./format.js";
+import { capital, duration, localWords, moment, soon, span } from "./format.js";
 import { show } from "./json_text.js";
 import { act, empty, facts, head, section, up, when } from "./parts.js";
 import { stateOf } from "./recurrences.js";
@@ -29,13 +29,6 @@ async function preview(r, more, signal) {
         if (!(error instanceof Problem)) throw error;
         return { times: [], problem: error.message };
     }
-}
-
-function shownMonth(page, tz) {
-    const found = /^(\d{4})-(\d{2})$/.exec(page.route.query.get("month") ?? "");
-    if (found) return { year: Number(found[1]), month: Number(found[2]) };
-    const { year, month } = local(Date.now(), tz);
-    return { year, month };
 }
 
 async function load(page) {

@@ -459,8 +459,7 @@ const struct verb verb_table[] = {
       "a map: at_ms (when the server last had looked at all; null: it has not yet), queues and tenants (how many there are), held_queues, "
       "unserved_queues, dead_queues and gated_tenants (how many of the kinds below), and arrays of maps: busy (queues with ready or "
       "leased jobs), held (queues that have such jobs and give none), unserved (queues with ready jobs for which no worker waits), dead "
-      "(queues with dead jobs), gated (tenants in maintenance or quiet hours, paused, or with nine tenths of MAX_PENDING)", "OVERVIEW",
-      run_overview, {
+      "(queues with dead jobs), gated (tenants in maintenance or quiet hours, paused, or with nine tenths of MAX_PENDING)", "OVERVIEW", run_overview, {
         { "limit", ARG_INT, .min = 1, .max = 10, INTO(struct listing, limit), .help = "how many of each kind at most; 10 if not given" },
         { "tenant", ARG_TENANT, .help = "only queues of this tenant; `*`, the default, for all tenants" } } },
     { "QUEUES", VERB_READS, "Shows queues with their counts, by name.", "an array of maps", "QUEUES", run_queues, {

@@ -24,6 +24,7 @@ SCREENS = {
     "scheduled": ("#/jobs/default/{big}", ["Its time has not come", "12345678901234567890", "10.10", "order-17"]),
     "future": ("#/future", ["become due", "times the usual"]),
     "recurrences": ("#/recurrences", ["every day at 02:30", "on weekdays at 09:30", "America/New_York"]),
+    "calendar": ("#/recurrences?as=calendar&month=2027-03", ["March 2027", "01:30 nightly"]),
     "recurrence": ("#/recurrences/default/nightly-report?month=2027-03", ["March 2027", "clocks go forward", "does not exist on this day"]),
     "ledger": ("#/recurrences/default/heartbeat", ["failed", "It is paused"]),
     "workers": ("#/workers", ["gpu-7", "mailer-2", "image.resize"]),
