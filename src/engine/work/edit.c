@@ -174,13 +174,47 @@ static int edit_image(struct engine *e, const struct job *j, const struct job_ed
     return 0;
 }
 
+/* The bytes of the next option that is no listener; all that is left, where a newer version wrote
+ * it.
+ */
+static struct str next_but_listener(struct wire_reader *r)
+{
+    struct opt o = { .type = OPT_LISTENER };
+    const uint8_t *at = r->p;
+    bool known = true;
+
+    while (r->p < r->end && known && o.type == OPT_LISTENER) {
+        at = r->p;
+        known = job_opt_next(r, &o);
+    }
+    if (!known)
+        r->p = r->end;
+    else if (o.type == OPT_LISTENER)
+        at = r->p;
+    return (struct str){ (const char *)at, (size_t)(r->p - at) };
+}
+
+/* Whether these are the options of the job. A listener that came later stands before all others in
+ * the job, and behind them in an image. An edit changes no listener. */
+static bool opts_are_of(const struct job *j, struct str opts)
+{
+    struct wire_reader is = job_opts_reader(j), x = wire_reader_of(opts);
+    struct str a, b;
+
+    wire_zigzag(&x); /* when the job was made */
+    do {
+        a = next_but_listener(&is);
+        b = next_but_listener(&x);
+    } while (a.len > 0 && str_eq(a, b));
+    return a.len == 0 && b.len == 0;
+}
+
 /* Whether the job is so already. */
 static bool edit_is_none(const struct job *j, const struct job_edit *x,
                          const struct job_image *image)
 {
     return !x->redrive && x->spec.due_ms < 0 && image->priority == j->priority &&
-           str_eq(image->payload, job_payload(j)) &&
-           str_eq(image->opts, (struct str){ j->tail, j->opts_len });
+           str_eq(image->payload, job_payload(j)) && opts_are_of(j, image->opts);
 }
 
 /* Whether there is room for the job as it is to be. */
