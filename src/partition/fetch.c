@@ -180,6 +180,7 @@ static void cut_body(const struct cold_ask *ask, struct buf *value)
     image.payload = (struct str){ 0 };
     image.trail.worker = image.trail.note = image.trail.result = (struct str){ 0 };
     image.trail.error = image.trail.history = image.trail.pending = (struct str){ 0 };
+    image.trail.log = (struct str){ 0 };
     record_put_image(&cut, &image);
     value->len = 0;
     buf_str(value, buf_view(&cut));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "record/limits.h"
 
 #define UUID_TEXT 36
 #define ID_TEXT   26 /* a job's id, in base 32 */
@@ -158,9 +159,11 @@ static size_t put_next(struct pattern *p, struct str s, bool inside)
     return n;
 }
 
-/* The first line that is more than white space, without white space around it. */
+/* The first line that is more than white space, without white space around it. A line that goes on
+ * behind the head is cut there: a request looks at the errors of thousands of jobs. */
 static struct str first_line(struct str s)
 {
+    s.len = s.len < ERROR_HEAD_BYTES ? s.len : ERROR_HEAD_BYTES;
     while (s.len > 0 && (is_space(s.ptr[0]) || s.ptr[0] == '\n' || s.ptr[0] == '\r'))
         s = (struct str){ s.ptr + 1, s.len - 1 };
     const char *end = s.len > 0 ? memchr(s.ptr, '\n', s.len) : NULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Groups of errors. Errors of one group differ only in numbers, ids and quoted texts. The pattern
- * of a group is the first line of such an error with words in their places:
+ * of a group is the first line of such an error, as far as it stands in the first ERROR_HEAD_BYTES,
+ * with words in their places:
  *
- *     <id>    a UUID, a job's id, or at least eight hexadecimal digits with a decimal one among
- * them <n>     other digits
+ *     <id>    a UUID, a job's id, or eight or more hexadecimal digits, one of them decimal
+ *     <n>     other digits
  *     "..."   a text in quotes
  *
  *     connect to db-17: timeout after 3.5s (request 9f86d081)

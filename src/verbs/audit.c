@@ -53,6 +53,17 @@ static bool is_secret(const struct verb_call *c, size_t i)
     return false;
 }
 
+/* Whether a word is a payload, by its place or by the word before. */
+static bool is_payload(const struct verb_call *c, size_t i, size_t positional)
+{
+    if (i <= positional)
+        return c->verb->args[i - 1].type == ARG_PAYLOAD;
+    for (const struct arg *a = c->verb->args + positional; a->name; a++)
+        if (a->type == ARG_PAYLOAD && str_ieq(c->words[i - 1], a->name))
+            return true;
+    return false;
+}
+
 /* The words as text; of a payload only its size. */
 static void put_request(struct buf *out, const struct verb_call *c)
 {
@@ -63,7 +74,7 @@ static void put_request(struct buf *out, const struct verb_call *c)
     buf_text(out, c->verb->name);
     for (size_t i = 1; i < c->word_count && out->len < AUDIT_WORDS_MAX; i++) {
         buf_text(out, " ");
-        if (i <= positional && c->verb->args[i - 1].type == ARG_PAYLOAD)
+        if (is_payload(c, i, positional))
             buf_printf(out, "(%zu bytes)", c->words[i].len);
         else if (is_secret(c, i))
             buf_text(out, "(hidden)");

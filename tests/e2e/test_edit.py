@@ -175,6 +175,12 @@ def test_an_edit_is_in_the_audit_log(w):
     assert [a["verb"] for a in w.call("AUDIT")["entries"]][-1] == "EDIT"
 
 
+def test_the_audit_log_has_the_size_of_a_new_payload_alone(w):
+    id = w.call("SCHEDULE", "q", "x", "IN", "1h")
+    w.call("EDIT", id, "PRIORITY", "1", "payload", "the customer's card number", "TAG", "a")
+    assert w.call("AUDIT")["entries"][-1]["request"] == f"EDIT {id} PRIORITY 1 payload (26 bytes) TAG a"
+
+
 # ---- CLONE ----
 
 

@@ -22,7 +22,7 @@ def test_a_tenant_keeps_as_many_bytes_as_it_may(b, q, mine):
     assert b.call("STATS", "TENANT", mine)["kept_bytes"] == kept
     assert f'belfry_tenant_kept_bytes{{tenant="{mine}"}} {kept}\n' in b.call("METRICS", "TENANT", mine)
     refused = b.call("STATS")["kept_bytes_refused"]
-    with pytest.raises(Refused, match=f"LIMIT.*max_bytes of {mine} is 30000: {kept} are kept, and the job takes 9"):
+    with pytest.raises(Refused, match=f"LIMIT.*max_bytes of {mine} is 30000: {kept} are kept, and this takes 9"):
         b.call("SCHEDULE", q, "x" * 9_000, "TENANT", mine)
     with pytest.raises(Refused, match=f"LIMIT.*max_bytes of {mine} is 30000"):
         b.call("RECUR", "r", q, "x" * 9_000, "EVERY", "1h", "TENANT", mine)

@@ -7,7 +7,7 @@ const { fromBytes } = require("./payload");
 /** Fields that are moments. Other fields in `_ms` are durations. A test compares the list with /openapi.json. */
 const MOMENTS = new Set(
     (
-        "asked at created deferred_until due edited end ended expires first from happened keep last " +
+        "asked at created deferred_until due edited end ended ended_from ended_to expires first from happened keep last " +
         "maintenance_until next nominal oldest quiet_until seen start to until upto"
     )
         .split(" ")

@@ -267,6 +267,43 @@ static void heads_of_large_jobs_are_small(void **state)
     free(text);
 }
 
+/* Schedules a job, whose worker adds 8 KiB to its log and gives it back. */
+static void add_logged(int i)
+{
+    struct str name = STR("p");
+    struct lease_request r = { .queues = &name, .queue_count = 1, .count = 1, .for_ms = -1 };
+    struct job_view v;
+    struct job *job;
+    char line[1024];
+
+    memset(line, 'x', sizeof(line));
+    add(i, STR("small"));
+    EXECUTE(executions, engine_reschedule(e, ids[i], wall));
+    assert_int_equal(executions, 0);
+    assert_int_equal(engine_lease(e, &r, &job), 1);
+    engine_view(e, job, &v);
+    for (int n = 0; n < 8; n++)
+        assert_int_equal(engine_log(e, v.id, v.token, (struct str){ line, sizeof(line) }), 0);
+    assert_int_equal(engine_release(e, v.id, v.token, 2 * HOUR), 0);
+    settle();
+}
+
+static void heads_of_jobs_with_long_logs_are_small(void **state)
+{
+    (void)state;
+    for (int i = 0; i < HEAVY; i++)
+        add_logged(i);
+    for (int i = 0; i < HEAVY; i++)
+        push_out(ids[i]);
+    name_all(HEAVY, IFEXISTS_KEEP);
+    uint64_t before = memory();
+    assert_int_equal(engine_schedule_ask(e, specs, HEAVY), BELFRY_COLD);
+    struct fetch *f = fetch();
+    assert_true(memory() < before + HEAVY * 4096);
+    assert_int_equal(engine_schedule_ask(e, specs, HEAVY), 0);
+    partition_fetch_end(p, f);
+}
+
 /* Another batch goes to disk while the jobs are looked up. */
 static int overtake(struct fetch *f)
 {
@@ -326,6 +363,7 @@ int main(void)
         TEST(a_request_that_changes_a_job_says_that_it_comes_to_memory),
         TEST(copies_of_jobs_are_in_the_account_until_the_request_ends),
         TEST(heads_of_large_jobs_are_small),
+        TEST(heads_of_jobs_with_long_logs_are_small),
         TEST(jobs_that_moved_meanwhile_are_looked_up_again),
         TEST(a_lookup_of_many_that_is_overtaken_each_time_ends),
     };

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/utf8.h"
+#include "record/limits.h"
 
 static void patterns_name_what_errors_share(void **state)
 {
@@ -66,11 +67,26 @@ static void a_pattern_is_short_text_whatever_the_error(void **state)
     }
 }
 
+static void what_stands_behind_the_head_of_an_error_is_not_looked_at(void **state)
+{
+    char error[ERROR_MAX_BYTES], buf[ERROR_GROUP_MAX];
+
+    (void)state;
+    memset(error, '7', sizeof(error));
+    memcpy(error + ERROR_HEAD_BYTES, " and more", 9);
+    assert_true(str_eq(error_group((struct str){ error, sizeof(error) }, buf), STR("<n>")));
+    memset(error, ' ', sizeof(error));
+    error[sizeof(error) - 1] = 'x';
+    assert_true(
+        str_eq(error_group((struct str){ error, sizeof(error) }, buf), STR(ERROR_GROUP_NONE)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_name_what_errors_share),
         cmocka_unit_test(a_pattern_is_short_text_whatever_the_error),
+        cmocka_unit_test(what_stands_behind_the_head_of_an_error_is_not_looked_at),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
