@@ -70,7 +70,8 @@ static void on_turn(uv_prepare_t *handle)
     if (host_is_up(&s->host))
         clients_check_tokens(s);
     if (s->host.partition)
-        partition_beside(s->host.partition, workers_bytes(s->verb_host.workers));
+        partition_beside(s->host.partition, workers_bytes(s->verb_host.workers) +
+                                                overviews_bytes(s->verb_host.overviews));
     host_turn(&s->host);
     if (may_resume(s))
         host_wake(&s->host); /* their reason to wait ended just now */

@@ -3,7 +3,8 @@
 #include "verbs/handlers.h"
 #include "verbs/seal.h"
 
-#define LOOKS_MAX 16384 /* jobs that a call looks at, about: a few milliseconds */
+#define LOOKS_MAX 4096 /* a call that has looked at so many jobs ends: a few milliseconds */
+#define PAGES_MAX 4    /* pages of a call: some look at no job that counts as looked at */
 #define HOT_PAGE  8192
 #define COLD_PAGE 1000
 
@@ -32,7 +33,7 @@ static int count_one(void *arg, const struct job_view *v)
 static int count_pages(struct verb_call *c, struct list_filter *f, struct counted *n,
                        struct list_cursor *at)
 {
-    int err;
+    int pages = 0, err;
 
     do {
         struct list_cursor next = *at;
@@ -42,7 +43,7 @@ static int count_pages(struct verb_call *c, struct list_filter *f, struct counte
         if (err < 0)
             return err == BELFRY_COLD && n->looked > 0 ? 0 : err;
         *at = next;
-    } while (at->more && n->looked < LOOKS_MAX);
+    } while (at->more && n->looked < LOOKS_MAX && ++pages < PAGES_MAX);
     return 0;
 }
 

@@ -168,7 +168,6 @@ static inline struct str arg_str(const struct arg_value *v)
 unsigned args_store(const struct verb_call *c, void *ret);
 /* The job that the arguments describe, without its due time. False after an error reply. */
 bool item_of(struct verb_call *c, struct item *ret);
-/* The states that STATE names, as bits; 0: any. */
 /* Stores the options that may be given several times: each stands for all of its kind. */
 void item_labels(struct verb_call *c, struct item *ret);
 /* Only an admin may have a job kept for longer than its queue says. False after an error reply. */

@@ -36,6 +36,13 @@ void overviews_free(struct overviews *os)
     free(os);
 }
 
+size_t overviews_bytes(const struct overviews *os)
+{
+    return os ? sizeof(*os) + os->n * sizeof(struct overview) +
+                    os->table.buckets * sizeof(struct table_node *)
+              : 0;
+}
+
 /* NULL: there is no memory. */
 static struct overview *overview_of(struct overviews *os, struct str scope)
 {

@@ -8,7 +8,7 @@
  * known. An answer shows their present figures.
  *
  * Overviews are in memory alone, and bounded: beyond OVERVIEW_SCOPES the scope goes that nobody
- * asked about for longest.
+ * asked about for longest. The server counts their bytes in its account of memory.
  */
 #ifndef VERBS_OVERVIEW_H
 #define VERBS_OVERVIEW_H
@@ -71,6 +71,8 @@ struct overviews {
 /* NULL: there is no memory. */
 struct overviews *overviews_new(struct hash_key key);
 void overviews_free(struct overviews *os);
+/* The memory that they take; 0 for NULL. */
+size_t overviews_bytes(const struct overviews *os);
 
 /* Counts a thing in a ranking, if its score is not 0. Among equal scores the first one stays. */
 void ranking_add(struct ranking *r, enum overview_kind kind, struct str name, uint64_t score);

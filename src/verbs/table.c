@@ -119,7 +119,7 @@ const struct verb verb_table[] = {
         { "in", ARG_DURATION, DURATION, .help = "due this long from now" },
         { "at", ARG_MOMENT, .help = "due at this moment" },
         TENANT } },
-    { "EDIT", VERB_AUDITS | VERB_PRODUCER,
+    { "EDIT", VERB_ADDS | VERB_AUDITS | VERB_PRODUCER,
       "Changes the payload and options of a job that no worker has and that has not ended. The job keeps its id, its queue, its "
       "keys, its attempts, and all that is not named; a ready job goes behind the jobs that are ready. With REDRIVE yes it changes a dead job and puts it back.",
       "OK. STATE if a worker has the job, or if it has ended", "EDIT 01… PRIORITY 1 CLEAR expire", run_edit, {

@@ -181,6 +181,18 @@ def test_a_dry_run_counts_what_list_and_count_find(b, filters, n):
     assert "STATE" in filters or dry == n
 
 
+def test_a_count_of_many_is_made_in_small_pieces(b):
+    for _ in range(15):
+        b.pipeline([("SCHEDULE", "q", "x", "IN", "1h")] * 2000)
+    found, cursor = 0, ()
+    while cursor is not None:
+        piece = b.call("COUNT", *cursor)
+        assert 0 < piece["looked_at"] < 12_000, "a stripe of the table has about 8,000 jobs"
+        found += piece["jobs"]
+        cursor = ("CURSOR", piece["cursor"]) if piece["cursor"] else None
+    assert found == 30_000
+
+
 def test_a_bulk_with_such_filters_changes_just_those(b):
     mixed(b)
     bulk = done(b, "delete", "WORKER", "bob", "ERROR", "time", "STATE", "dead", "STATE", "done")

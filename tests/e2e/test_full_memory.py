@@ -75,6 +75,24 @@ def test_a_few_jobs_in_each_of_many_classes(besieged):
 
 
 @pytest.mark.limit(120)
+def test_small_jobs_that_edits_make_large(besieged):
+    server, w, other = besieged
+    ids = w.pipeline([("SCHEDULE", "q", "x", "IN", "1h", "TENANT", "acme") for _ in range(320)])
+
+    def edit(some):
+        with server.wire(3, timeout=60) as mine:
+            mine.pipeline([("EDIT", id, "PAYLOAD", "x" * 200_000, "TENANT", "acme") for id in some], timeout=60)
+
+    editors = [threading.Thread(target=edit, args=(ids[n::8],)) for n in range(8)]
+    for editor in editors:
+        editor.start()
+    for editor in editors:
+        editor.join()
+    other.judge()
+    assert len(w.call("GET", ids[-1], "TENANT", "acme")["payload"]) == 200_000
+
+
+@pytest.mark.limit(120)
 def test_a_backlog_on_disk_that_expires_in_one_moment(besieged):
     _, w, other = besieged
     at = now_ms() + 12_000

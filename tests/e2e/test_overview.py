@@ -95,3 +95,11 @@ def test_scopes_are_bounded(server, b):
         b.call("SCHEDULE", "q", "x", "TENANT", f"t{n}")
     for n in list(range(40)) * 2:
         assert names(b.call("OVERVIEW", "TENANT", f"t{n}")["busy"]) == [(f"t{n}", "q")]
+
+
+def test_overviews_are_in_the_account(b):
+    b.call("OVERVIEW")
+    before = b.call("STATS")["memory_bytes"]
+    for n in range(40):
+        b.call("OVERVIEW", "TENANT", f"t{n}")
+    assert 15 * 16_000 < b.call("STATS")["memory_bytes"] - before < 16 * 64_000, "16 scopes are kept"
