@@ -11,11 +11,12 @@
 struct counted {
     uint64_t jobs;
     uint64_t looked;
+    int64_t shown; /* `looked`; -1 for a caller of one tenant: jobs of others are among them */
 };
 
 /* clang-format off */
 #define OF struct counted
-static const struct shape_field counted_fields[] = { SHOW_INT("jobs", jobs), SHOW_INT("looked_at", looked), { 0 } };
+static const struct shape_field counted_fields[] = { SHOW_INT("jobs", jobs), SHOW_INT("looked_at", shown, OR_NULL), { 0 } };
 const struct shape_field count_fields[] = {
     SHOW_ALL(counted_fields), SHOW_OWN("cursor", SHAPE_TEXT, NULL, OR_NULL), { 0 },
 };
@@ -67,6 +68,7 @@ void run_count(struct verb_call *c)
     }
     if (verb_failed(c, count_pages(c, &f, &n, &at)))
         return;
+    n.shown = c->who && c->who->confined ? -1 : (int64_t)n.looked;
     reply_map(c->reply, shape_count(count_fields));
     shape_put_fields(c->reply, counted_fields, &n);
     reply_bytes(c->reply, STR("cursor"));

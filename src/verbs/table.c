@@ -227,7 +227,8 @@ const struct verb verb_table[] = {
       "Counts jobs that LIST would show, in memory and on disk. A call looks at a bounded number of jobs: ask again with the cursor, and "
       "add the numbers up, until it is null. A job that moves between memory and disk meanwhile may be counted twice. For many jobs BULK "
       "with DRYRUN yes counts in the background.",
-      "a map: jobs (how many of those that the call looked at match), looked_at, and cursor, for the next call; null when there are no more",
+      "a map: jobs (how many of those that the call looked at match), looked_at (null to a token of one tenant), and cursor, for the next call; "
+      "null when there are no more",
       "COUNT QUEUE reminder.send STATE dead ERROR timeout", run_count, {
         { "queue", ARG_NAME, .help = "only this queue" },
         { "state", ARG_WORD, .many = true, .words = "scheduled|ready|leased|done|dead|cancelled|expired|waiting",

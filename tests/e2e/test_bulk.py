@@ -193,6 +193,16 @@ def test_a_count_of_many_is_made_in_small_pieces(b):
     assert found == 30_000
 
 
+def test_a_count_tells_a_tenant_nothing_of_the_jobs_of_others(server, b):
+    b.call("AUTH", b.call("TOKENCREATE", "root", "admin")["token"])
+    for tenant in ("acme", "zeta", "zeta"):
+        b.call("SCHEDULE", "q", "x", "TENANT", tenant)
+    with server.wire(3) as w:
+        w.call("AUTH", b.call("TOKENCREATE", "acme", "producer", "TENANT", "acme")["token"])
+        assert w.call("COUNT") == {"jobs": 1, "looked_at": None, "cursor": None}
+    assert b.call("COUNT", "TENANT", "acme")["looked_at"] >= 3
+
+
 def test_a_bulk_with_such_filters_changes_just_those(b):
     mixed(b)
     bulk = done(b, "delete", "WORKER", "bob", "ERROR", "time", "STATE", "dead", "STATE", "done")
