@@ -277,12 +277,6 @@ void pulses_settle(struct engine *e)
 
 /* ---- The end of a minute ---- */
 
-static void take_list(struct list *from, struct list *to)
-{
-    while (!list_empty(from))
-        list_move(to, from->next);
-}
-
 void minute_end(struct engine *e)
 {
     struct pulses *p = &e->pulses;
@@ -296,8 +290,8 @@ void minute_end(struct engine *e)
     then->chunk = now->chunk;
     then->chunk_rows = now->chunk_rows;
     then->step = now->step;
-    take_list(&now->queues, &then->queues);
-    take_list(&now->tenants, &then->tenants);
+    list_splice(&then->queues, &now->queues);
+    list_splice(&then->tenants, &now->tenants);
     now->chunk = now->step = (struct buf){ 0 };
     minute_clear(now);
     p->number++;
