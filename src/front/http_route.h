@@ -40,11 +40,11 @@ struct http_route {
     const char *shape;  /* shape of the answer, or of each element of `result`: see openapi_shape */
     const char *values; /* words that `result` can have, `|` behind each; NULL: any */
     const char *summary; /* NULL: the verb's */
-    uint16_t status;     /* of a success: 200, 201, or 204 for a verb that answers OK */
-    bool forms;          /* it takes http_form */
-    bool waits;          /* with WAIT it shows the job: 200 if the job has ended, else 202 */
-    bool open;           /* it needs no token: probes and readers of the documentation have none */
     enum http_page page;
+    uint16_t status; /* of a success: 200, 201, or 204 for a verb that answers OK */
+    bool forms;      /* it takes http_form */
+    bool waits;      /* with WAIT it shows the job: 200 if the job has ended, else 202 */
+    bool open;       /* it needs no token: probes and readers of the documentation have none */
 };
 
 /* The table, closed by a row with path NULL. */

@@ -226,7 +226,7 @@ bool cut_has(const struct cut *c, const struct run_entry *e);
 /* Finds out up to which moment a run is cut. Off the engine's thread. */
 int cut_find(struct merge *m, struct run *run);
 
-struct tally { /* tally.c: counts by queue and slot */
+struct tally {           /* tally.c: counts by queue and slot */
     struct hash_key key; /* queues are found by their names */
     struct tally_item *items;
     struct tally_item *last; /* the item that was counted last */

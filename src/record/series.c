@@ -329,7 +329,7 @@ bool series_trim(struct buf *out, struct str step, size_t most)
 
     for (; series_next(&r); n++)
         has_server = has_server || r.name_len == 0;
-    if (step.len <= most && n <= SERIES_ROWS) {
+    if (n == 0 || (step.len <= most && n <= SERIES_ROWS)) {
         buf_str(out, step);
         return !out->failed;
     }

@@ -7,8 +7,8 @@ const { fromBytes } = require("./payload");
 /** Fields that are moments. Other fields in `_ms` are durations. A test compares the list with /openapi.json. */
 const MOMENTS = new Set(
     (
-        "asked at created deferred_until due edited end ended ended_from ended_to expires first from happened keep last " +
-        "maintenance_until next nominal oldest quiet_until seen start to until upto"
+        "asked at created deferred_until due edited end ended ended_from ended_to expires first from " +
+        "happened keep last maintenance_until next nominal oldest quiet_until seen start to until upto"
     )
         .split(" ")
         .map((name) => `${name}_ms`),

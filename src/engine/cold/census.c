@@ -356,8 +356,10 @@ int census_resume(struct engine *e, const struct census_ask *ask, struct census 
     int err = census_of(e, ask, &c);
 
     if (err == BELFRY_BUSY)
-        return engine_error(e, err, "as many requests of FORECAST and OCCURRENCES as can be made at a time are "
-                            "under way");
+        return engine_error(
+            e, err,
+            "as many requests of FORECAST and OCCURRENCES as can be made at a time are "
+            "under way");
     if (err)
         return engine_plain(e, err);
     if (census_round(e, c)) {

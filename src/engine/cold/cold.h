@@ -80,8 +80,8 @@ char walk_missed(const struct engine *e, uint32_t walk);
 /* ---- census.c: jobs are counted by their moments ---- */
 
 struct census_ask;
-/* Makes a round of the census that the request goes on with, or of a new one. 0: the census is done,
- * and the caller frees it. COLD, BUSY, NOMEM. */
+/* Makes a round of the census that the request goes on with, or of a new one. 0: the census is
+ * done, and the caller frees it. COLD, BUSY, NOMEM. */
 int census_resume(struct engine *e, const struct census_ask *ask, struct census **ret);
 /* The memory of a job that was fed is freed. */
 void censuses_leave(struct engine *e, const struct job *j);
