@@ -28,10 +28,10 @@ struct job_edit {
 int engine_template(struct engine *e, struct job_id id, bool take, struct job_template *ret);
 void job_template_fini(struct job_template *t);
 
-/* Gives a job other values. A job that is so already has no record. It keeps its id, its attempts,
- * and the jobs that wait for it. A job that is put back has its attempts counted anew. STATE: a
- * worker has the job, the job has ended, or `redrive` does not fit. NOTFOUND, INVALID, TOOLARGE,
- * LIMIT, KEYEXISTS, FULL, COLD, NOMEM. */
+/* Gives a job other values. If the job has these values already, the engine writes no record. The
+ * job keeps its id, its attempts, and the jobs that wait for it. A job that is put back has its
+ * attempts counted anew. STATE: a worker has the job, the job has ended, or `redrive` does not fit.
+ * NOTFOUND, INVALID, TOOLARGE, LIMIT, KEYEXISTS, FULL, COLD, NOMEM. */
 int engine_edit(struct engine *e, struct job_id id, const struct job_edit *x);
 
 #endif

@@ -6,8 +6,8 @@
 #include "record/name.h"
 
 #define FORMAT 1
-#define FORMAT_FILTERS \
-    2 /* with BULK_FILTERS: an older server must not run such a bulk without them */
+/* With BULK_FILTERS: an older server must not run such a bulk without them. */
+#define FORMAT_FILTERS 2
 
 const char *bulk_action_name(enum bulk_action a)
 {

@@ -3,9 +3,8 @@
  * The figures of a step of time, as a text of bytes: a row for each queue and tenant of which
  * something happened, and one for the server.
  *
- *     | rows left out (varint) | row | row | ...
- *     row   | shared u8 | length of the rest (varint), the rest of the name | body with its length
- * |
+ *     step  | rows left out (varint) | row | row | ...
+ *     row   | shared u8 | rest of the name, with its length | body, with its length |
  *
  * Rows are in the order of their names. A name shares its first bytes with that of the row before.
  * The server's name is empty, a tenant's is `tenant@*`, and a queue's is its full name. The body

@@ -49,7 +49,7 @@ static struct awaited *awaited_new(struct engine *e, uint64_t seq, struct tenant
     return a;
 }
 
-/* So much memory of its waiters no longer counts. */
+/* The tenant is no longer charged for so many bytes of the waiters. */
 static void awaited_uncount(struct engine *e, struct awaited *a, uint64_t bytes)
 {
     if (!a->tenant)

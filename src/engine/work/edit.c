@@ -90,7 +90,7 @@ static const char *why_not(enum job_state state, bool redrive)
     return redrive ? "only a dead job is put back" : "";
 }
 
-/* The job, if it is one that can be changed so. */
+/* The job, if its state allows the change. */
 static struct job *edit_claim(struct engine *e, struct job_id id, bool redrive, bool take,
                               int *ret_err)
 {
@@ -209,7 +209,7 @@ static bool opts_are_of(const struct job *j, struct str opts)
     return a.len == 0 && b.len == 0;
 }
 
-/* Whether the job is so already. */
+/* Whether the job has these values already. */
 static bool edit_is_none(const struct job *j, const struct job_edit *x,
                          const struct job_image *image)
 {
