@@ -41,10 +41,10 @@ struct http_route {
     const char *values; /* words that `result` can have, `|` behind each; NULL: any */
     const char *summary; /* NULL: the verb's */
     enum http_page page;
-    uint16_t status; /* of a success: 200, 201, or 204 for a verb that answers OK */
-    bool forms;      /* it takes http_form */
-    bool waits;      /* with WAIT it shows the job: 200 if the job has ended, else 202 */
-    bool open;       /* it needs no token: probes and readers of the documentation have none */
+    uint8_t status; /* of a success: 200, 201, or 204 for a verb that answers OK */
+    bool forms;     /* it takes http_form */
+    bool waits;     /* with WAIT it shows the job: 200 if the job has ended, else 202 */
+    bool open;      /* it needs no token: probes and readers of the documentation have none */
 };
 
 /* The table, closed by a row with path NULL. */
