@@ -11,11 +11,54 @@ import tarfile
 
 import pytest
 
+from certs import Authority
 from conftest import BUILD, ENV, ROOT, wait_for
 
 HOME = ROOT / "clients/python"
 TESTS = sorted(path.name for path in (HOME / "tests").glob("test_*.py"))
 LONG_S = 600
+
+RIGHT = """
+import datetime as dt
+from typing import List
+import belfry
+from belfry import aio
+
+app = belfry.App("belfry://localhost", tenant="acme", timeout="5s")
+
+@app.task(queue="mail", attempts=3, timeout=dt.timedelta(seconds=5))
+def mail(to: str) -> int:
+    belfry.current().progress(40, "half")
+    return len(to)
+
+@app.task
+def plain() -> str:
+    return "a"
+
+sent: int = mail("ann")
+said: str = plain()
+handle = mail.schedule("ann", in_="5m", key="k")
+made: belfry.Scheduled = app.client.schedule("mail", {"to": "ann"}, at=dt.datetime.now(), tags=["a"], after=handle)
+created: bool = made.created
+states: List[str] = [job.state for job in app.client.list(queue="mail", state=["dead"])]
+job = app.client.get(made)
+due = job.due.isoformat() if job else ""
+
+async def main() -> None:
+    async with aio.Client() as b:
+        one: belfry.Scheduled = await b.schedule("mail", b"raw", in_=5)
+        print([job.id async for job in b.list()], one.id)
+"""
+
+WRONG = {
+    "an option of another library": 'b.schedule("mail", 1, countdown=5)',
+    "a priority that is a text": 'b.schedule("mail", 1, priority="high")',
+    "an id that is a number": 'number: int = b.schedule("mail", 1).id',
+    "a job that may be missing": 'print(b.get("x").state)',
+    "an option of a task with a typo": '@app.task(queue="q", attemps=3)\ndef f() -> None: ...',
+    "a value of another type": '@app.task(queue="q")\ndef f() -> int: return 1\ntext: str = f()',
+    "a call that is not awaited": 'made: belfry.Scheduled = belfry.aio.Client().schedule("q")',
+}
 SEEN = {"PYTHONPATH": str(HOME), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
@@ -143,3 +186,55 @@ def test_the_django_recipe(tmp_path, server):
         worker.terminate()
         assert worker.wait(30) == 0
     assert said.read_text() == "setup close confirm close "
+
+
+def test_tls(make_server, tmp_path):
+    """With a context of the caller, and without trust, which is an error that says why."""
+    authority = Authority(tmp_path / "pki")
+    cert, key = authority.issue("server")
+    server = make_server(tls="on", tls_cert=cert, tls_key=key)
+    program = f"""
+import ssl, belfry
+context = ssl.create_default_context(cafile={str(authority.ca)!r})
+b = belfry.Client(host="localhost", port={server.port}, tls=context)
+assert b.get(b.schedule("q", b"\\xff" * 100000)).payload == b"\\xff" * 100000
+try:
+    belfry.Client("belfry://localhost:{server.port}?tls", connect_timeout=1).ping()
+except belfry.UnreachableError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], env={**ENV, **SEEN}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "CERTIFICATE_VERIFY_FAILED" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def checker():
+    """Where the type checker is. npm puts it beside the build."""
+    place = BUILD / "python-client"
+    program = place / "node_modules/.bin/pyright"
+    if not program.exists():
+        place.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(["npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(place), "pyright@1.1"],
+                              capture_output=True, text=True, timeout=200, cwd=place)
+        assert done.returncode == 0, done.stderr[-2000:]
+    return program
+
+
+def checked(checker, *paths):
+    """What the checker says, and in which files it found errors."""
+    done = subprocess.run([str(checker), "--pythonversion", "3.9", "--pythonpath", sys.executable, *map(str, paths)],
+                          capture_output=True, text=True, timeout=200, env={**os.environ, **SEEN})
+    assert "No source files found" not in done.stdout and re.search(r"\d+ errors?,", done.stdout), done.stdout + done.stderr
+    return done.stdout, set(re.findall(r"(\w+)\.py:\d+:\d+ - error", done.stdout))
+
+
+@pytest.mark.limit(400)
+def test_types_let_right_programs_pass_and_wrong_ones_not(checker, tmp_path):
+    said, errors = checked(checker, HOME / "belfry")
+    assert errors == set(), said
+    begin = "import belfry\nb = belfry.Client()\napp = belfry.App()\n"
+    for i, text in enumerate([RIGHT, *(begin + text + "\n" for text in WRONG.values())]):
+        (tmp_path / f"p{i}.py").write_text(text)
+    (tmp_path / "belfry").symlink_to(HOME / "belfry")
+    said, errors = checked(checker, *sorted(tmp_path.glob("p*.py")))
+    assert errors == {f"p{i + 1}" for i in range(len(WRONG))}, said

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Iterable, List, Mapping, O
 from . import options as o
 from . import verbs
 from .connection import Connection
-from .times import Duration, seconds
+from .times import Duration, Moment, seconds
 from .url import Config, config_of
 from .verbs import NOT_GIVEN, Request, T, Target
 from .view import Job, Record, Scheduled
@@ -166,7 +166,7 @@ class Client:
         target: Target,
         *,
         in_: Optional[Duration] = None,
-        at: Optional[o.Moment] = None,
+        at: Optional[Moment] = None,
         tenant: Optional[str] = None,
     ) -> None:
         """Moves a job that is not running; without `in_` and `at` it is due at once."""

@@ -8,7 +8,7 @@ import contextvars
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from .errors import BelfryError, CancelledError, LeaseLostError, NotFoundError, StaleError
+from .errors import BelfryError, CancelledError, ClosedError, LeaseLostError, NotFoundError, StaleError
 from .payload import from_bytes
 from .times import Duration, duration_of, duration_word, moment_of
 
@@ -62,7 +62,7 @@ class Attempt:
         self.reason: Optional[Exception] = None  # why the task should stop
         self._send = send
         self._loop: Optional[asyncio.AbstractEventLoop] = None  # of the worker
-        self._on_stop: Optional[Callable[[], None]] = None
+        self._on_stop: Optional[Callable[[], Any]] = None
         self._beating = False
 
     @property
@@ -118,7 +118,12 @@ class Attempt:
         if here is loop:
             work.close()
             raise RuntimeError("an async task says await current().aprogress(…), alog(…) or aextend(…)")
-        asyncio.run_coroutine_threadsafe(work, loop).result()
+        try:
+            answer = asyncio.run_coroutine_threadsafe(work, loop)
+        except RuntimeError:  # the loop of the worker is closed
+            work.close()
+            raise ClosedError("the worker is closed") from None
+        answer.result()
 
     async def _tell(self, words: List[Any]) -> Any:
         try:
@@ -140,7 +145,7 @@ class Attempt:
 
     # ---- For the worker ----
 
-    def begin(self, loop: Optional[asyncio.AbstractEventLoop], on_stop: Optional[Callable[[], None]]) -> None:
+    def begin(self, loop: Optional[asyncio.AbstractEventLoop], on_stop: Optional[Callable[[], Any]]) -> None:
         """The task begins: where words are sent, and what stops it besides its own look at `stopping`."""
         self._loop = loop
         self._on_stop = on_stop

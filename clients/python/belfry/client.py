@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Mapping, Option
 
 from . import aio, background, verbs
 from . import options as o
-from .times import Duration, seconds
+from .times import Duration, Moment, seconds
 from .url import Config
 from .verbs import NOT_GIVEN, Request, T, Target
 from .view import Job, Record, Scheduled
@@ -134,7 +134,7 @@ class Client:
         target: Target,
         *,
         in_: Optional[Duration] = None,
-        at: Optional[o.Moment] = None,
+        at: Optional[Moment] = None,
         tenant: Optional[str] = None,
     ) -> None:
         """Moves a job that is not running; without `in_` and `at` it is due at once."""

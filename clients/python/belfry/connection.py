@@ -180,8 +180,10 @@ class Connection:
         wire = _Wire(self)
         self._wire = wire
         try:
-            host = {"server_hostname": config.host} if secure else {}
-            made = self._loop.create_connection(lambda: wire, config.host, config.port, ssl=secure, **host)
+            name = config.host if secure else None
+            made = self._loop.create_connection(
+                lambda: wire, config.host, config.port, ssl=secure, server_hostname=name
+            )
             await asyncio.wait_for(made, _ATTEMPT_S)
         except (OSError, asyncio.TimeoutError) as error:
             self._opening = None

@@ -15,7 +15,7 @@ def to_bytes(value: Any, name: str = "data") -> bytes:
         return bytes(value)
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"{name}: {error}") from None
 
 

@@ -45,7 +45,7 @@ class Task(Generic[R]):
         self._arguments = None if raw else Arguments(function)
         self._options = dict(options)
         self._own: Dict[str, Any] = {}  # of with_options()
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> R:
         return self.function(*args, **kwargs)

@@ -83,6 +83,10 @@ class Ran(Handle):
         return {"until_ms": int(time.time() * 1000) + _DAY_MS, "cancelled": False}
 
 
+def _within(context: contextvars.Context, task: Task[Any], attempt: Attempt) -> Any:
+    return context.run(task.run_in_thread, attempt, None)
+
+
 class Testing:
     """`jobs` has the jobs of the context, oldest first."""
 
@@ -119,7 +123,7 @@ class Testing:
             if task.is_async:
                 run = context.run(loop.create_task, task.run(attempt))
             else:
-                run = loop.run_in_executor(None, context.run, task.run_in_thread, attempt, None)
+                run = loop.run_in_executor(None, _within, context, task, attempt)
             await asyncio.wait((run,))
             self._settle(ran, run.result)
         return ran

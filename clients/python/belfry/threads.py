@@ -18,6 +18,7 @@ class Threads:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._idle: List[queue.SimpleQueue[Optional[Work]]] = []
+        self._closed = False
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Begins the function. The future has its value or what it raised."""
@@ -31,7 +32,8 @@ class Threads:
         return future
 
     def close(self) -> None:
-        """Ends the idle threads."""
+        """Ends the idle threads, and each other one when its function is over."""
+        self._closed = True
         for inbox in self._idle:
             inbox.put(None)
         self._idle.clear()
@@ -53,7 +55,10 @@ class Threads:
             del work, function, future, value, error
 
     def _over(self, inbox: Any, future: asyncio.Future[Any], value: Any, error: Optional[BaseException]) -> None:
-        self._idle.append(inbox)
+        if self._closed:
+            inbox.put(None)
+        else:
+            self._idle.append(inbox)
         if future.done():
             return
         if error is None:

@@ -23,9 +23,9 @@ def _is_number(value: Any) -> bool:
 
 def seconds(value: Any, name: str = "a duration") -> float:
     """Seconds of a timedelta, of a number of seconds, or of a text such as "1h30m"."""
-    if isinstance(value, timedelta) and value >= timedelta(0):
-        return value.total_seconds()
-    if _is_number(value) and value >= 0:
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if _is_number(value) and float(value) >= 0:
         return float(value)
     if isinstance(value, str):
         if value.isdigit():

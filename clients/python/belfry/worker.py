@@ -182,13 +182,12 @@ class Worker:
         loop = asyncio.get_running_loop()
         self._wake.set()
         end = loop.time() + min(self._wait_s, _UNPARK_S)
-        while self._parked is not None and loop.time() < end:
-            if self._leases.id is not None:
-                words = ["CLIENT", "UNBLOCK", self._leases.id]
-                try:
-                    await self._commands.call(words, timeout=1.0, connect_timeout=0.1)
-                except BelfryError:
-                    pass
+        while self._parked is not None and self._leases.id is not None and loop.time() < end:
+            words = ["CLIENT", "UNBLOCK", self._leases.id]
+            try:
+                await self._commands.call(words, timeout=1.0, connect_timeout=0.1)
+            except BelfryError:
+                pass
             await asyncio.sleep(0 if self._parked is None else _UNBLOCK_S)
         if self._parked is None:
             return

@@ -323,6 +323,19 @@ class Work(unittest.TestCase):
         self.assertEqual(self.outcomes(), ["completed"])
         self.assertEqual(made.get().attempt, 1)
 
+    def test_stop_while_the_server_is_away(self):
+        server = Server().start()
+        self.addCleanup(server.stop)
+        app = belfry.App(server.url)
+        app.task(queue="none")(print_nothing_at_all)
+        with self.working(app) as worker:
+            server.kill()
+            until(lambda: worker._leases.id is None)
+            begun = time.monotonic()
+            worker.stop()
+            until(lambda: worker._loop is None)
+            self.assertLess(time.monotonic() - begun, 1.5)
+
     def test_a_result_that_is_too_large_is_left_out(self):
         @self.app.task(queue="large")
         def large(n):
@@ -363,6 +376,10 @@ class Work(unittest.TestCase):
 
 
 def print_nothing(*_):
+    pass
+
+
+def print_nothing_at_all():
     pass
 
 
