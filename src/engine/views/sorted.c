@@ -308,7 +308,7 @@ int engine_sorted(struct engine *e, const struct list_filter *f, size_t preview,
                   struct list_cursor *cursor)
 {
     struct cold_point after = { -1, 0 };
-    struct sorted *s;
+    struct sorted *s = NULL;
     int answer;
 
     if (cursor->more && cursor->phase != LIST_SORTED)
