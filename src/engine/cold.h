@@ -36,6 +36,7 @@ enum want_kind {
     WANT_JOBS,   /* jobs by id or by key */
     WANT_PAGE,   /* entries of one family behind a key */
     WANT_CENSUS, /* a round of a census */
+    WANT_SORTED, /* a round of a sorted page */
 };
 
 #define ASK_NAME_BYTES 18 /* of a locator's key of a key */
@@ -77,6 +78,7 @@ struct cold_item {
 };
 
 struct census; /* see census.h */
+struct sorted; /* see sorted.h */
 
 struct cold_answer {
     const struct cold_want *want;
@@ -87,6 +89,7 @@ struct cold_answer {
     size_t last_len; /* WANT_PAGE: the key of the last entry that was looked at */
     char last[COLD_KEY_MAX];
     struct census *census; /* WANT_CENSUS; the request may take it */
+    struct sorted *sorted; /* WANT_SORTED; likewise */
 };
 
 /* A number that changes whenever jobs go from memory to disk, or a run of history is dropped. A

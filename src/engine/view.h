@@ -207,6 +207,6 @@ struct list_cursor {
     char key[QUEUE_MAX_BYTES + 28]; /* LIST_DISK: the last key of a run; LIST_LOADED: the next */
 };
 
-enum list_phase { LIST_MEMORY, LIST_DISK, LIST_LOADED };
+enum list_phase { LIST_MEMORY, LIST_DISK, LIST_LOADED, LIST_SORTED /* see sorted.h */ };
 
 #endif

@@ -5,6 +5,7 @@
  * entries that were found, because jobs may have moved meanwhile.
  */
 #include "engine/census.h"
+#include "engine/sorted.h"
 #include "partition/internal.h"
 
 #include <stdio.h>
@@ -68,6 +69,7 @@ struct fetch *partition_fetch(struct partition *p)
     f->want = *engine_want(p->engine);
     f->answer.want = &f->want;
     f->answer.census = engine_census(p->engine);
+    f->answer.sorted = engine_sort(p->engine);
     list_append(&p->fetches, &f->link);
     if (copy_asks(f) < 0 || fetch_prepare(f) < 0) {
         partition_fetch_end(p, f);
@@ -339,6 +341,7 @@ int fetch_run(struct fetch *f)
 {
     int err = f->want.kind == WANT_JOBS     ? fetch_jobs(f)
               : f->want.kind == WANT_CENSUS ? census_run(f)
+              : f->want.kind == WANT_SORTED ? sorted_run(f)
                                             : fetch_page(f);
 
     items_settle(&f->items);
@@ -371,5 +374,6 @@ void partition_fetch_end(struct partition *p, struct fetch *f)
     p->bytes.fetches -= f->bytes;
     free(f->want.asks);
     census_free(f->answer.census);
+    sorted_free(f->answer.sorted);
     free(f);
 }

@@ -216,8 +216,8 @@ void items_fini(struct items *x);
  * no grave. INT64_MAX: the entry has no such moment. */
 int64_t entry_gone_ms(const struct run_entry *e);
 
-/* census.c: the part of a census that blocks. Off the engine's thread. */
-int census_run(struct fetch *f);
+/* census.c, sorted.c: the part that blocks of a census or sorted page. Off the engine's thread. */
+int census_run(struct fetch *f), sorted_run(struct fetch *f);
 
 /* cut.c: history that gives way to new jobs of its tenant. */
 

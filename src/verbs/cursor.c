@@ -12,7 +12,7 @@ _Static_assert(CURSOR_TEXT >= 9 + 8 * BUF_DIGITS + 2 * sizeof(((struct list_curs
 enum { SHORT = 4, ALL = 8 };
 
 static const uint64_t most[ALL] = { UINT8_MAX,   UINT64_MAX, INT64_MAX,  UINT64_MAX,
-                                    LIST_LOADED, UINT32_MAX, UINT32_MAX, UINT64_MAX };
+                                    LIST_SORTED, UINT32_MAX, UINT32_MAX, UINT64_MAX };
 
 size_t cursor_format(const struct list_cursor *c, char ret[CURSOR_TEXT])
 {

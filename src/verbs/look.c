@@ -2,10 +2,13 @@
 /* GET and LIST. */
 #include "base/utf8.h"
 #include "engine/await.h"
+#include "engine/sorted.h"
 #include "record/attempts.h"
 #include "record/joblog.h"
 #include "verbs/handlers.h"
 #include "verbs/page.h"
+
+#include <stdio.h>
 
 #define UTF8_MAX 4 /* bytes of a character */
 
@@ -278,6 +281,31 @@ unsigned verb_states(const struct verb_call *c)
     return states;
 }
 
+/* The jobs of a sorted page have not ended. False after an error reply. */
+static bool states_sort(struct verb_call *c, const struct list_filter *f)
+{
+    unsigned ended = f->states & (unsigned)JOB_ENDED;
+    char why[128];
+
+    for (unsigned s = 0; s < JOB_STATE_COUNT; s++)
+        if (ended >> s & 1) {
+            snprintf(
+                why, sizeof(why),
+                "sort: state %s has no order of due time: expected scheduled, ready, leased or "
+                "waiting",
+                job_state_name((enum job_state)s));
+            verb_error(c, BELFRY_INVALID, why);
+            return false;
+        }
+    if (f->ended_from_ms || f->ended_to_ms) {
+        verb_error(c, BELFRY_INVALID,
+                   "sort: not together with ended_from and ended_to: only jobs that have not ended "
+                   "are sorted");
+        return false;
+    }
+    return true;
+}
+
 void run_list(struct verb_call *c)
 {
     const struct arg_value *queue = arg_of(c, "queue");
@@ -285,14 +313,17 @@ void run_list(struct verb_call *c)
                            .preview = (size_t)arg_number(arg_of(c, "preview"), 0) };
     struct list_filter f = { .tenant = c->tenant, .state = -1, .to_ms = INT64_MAX, .limit = 100 };
     char name[QUEUE_MAX_BYTES];
+    bool sorted = arg_of(c, "sort")->set;
     int err;
 
     args_store(c, &f);
     f.states = verb_states(c);
-    if (queue->set && !queue_named(c, queue->str, name, &f.queue))
+    if ((queue->set && !queue_named(c, queue->str, name, &f.queue)) ||
+        (sorted && !states_sort(c, &f)))
         return;
     err = page_seek(&l.page);
     if (!err)
-        err = engine_list(c->engine, &f, list_add, &l, &l.page.next);
-    page_end(&l.page, err, "");
+        err = sorted ? engine_sorted(c->engine, &f, l.preview, list_add, &l, &l.page.next)
+                     : engine_list(c->engine, &f, list_add, &l, &l.page.next);
+    page_end(&l.page, err, sorted ? engine_detail(c->engine) : "");
 }

@@ -201,6 +201,9 @@ const struct verb verb_table[] = {
         FILTERS(struct list_filter),
         { "preview", ARG_INT, .max = 1000, .help = "show so many bytes of each payload as `preview`, a few less where a "
                                                    "character would be cut; 0 if not given" },
+        { "sort", ARG_WORD, .words = "due",
+          .help = "`due`: jobs that have not ended, in order of `at_ms` and id over all pages; waiting ones come last. Each page costs a walk over "
+                  "the jobs in memory. Give it with each cursor, too. INVALID with the states done, dead, cancelled and expired" },
         { "tenant", ARG_TENANT, .help = "the tenant; by default that of the token, or `default`; `*` for all "
                                         "tenants" } } },
     { "ERRORS", VERB_READS | VERB_PRODUCER,

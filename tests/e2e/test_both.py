@@ -95,6 +95,8 @@ CASES = [
     ("recur", ["RECUR", "{q}", "{q}", "p", "EVERY", "1h", "OVERLAP", "allow", "TAG", "x"],
      ("PUT", "/v1/recurrences/{q}", {"queue": "{q}", "payload": "p", "every": "1h", "overlap": "allow", "tag": ["x"]}),
      None),
+    ("list sorted", ["LIST", "SORT", "due", "QUEUE", "{q}", "STATE", "scheduled"],
+     ("GET", "/v1/jobs?sort=due&queue={q}&state=scheduled", None), None),
     ("occurrences", ["OCCURRENCES", "QUEUE", "{q}", "FROM", "2030-03-01T00:00:00Z", "LIMIT", 5],
      ("GET", "/v1/occurrences?queue={q}&from=2030-03-01T00:00:00Z&limit=5", None), None),
     ("batch", ["BATCH", "all", 2, "{q}", "1", 6, "{q}", "2", "IN", "1h", "TAG", "z"],

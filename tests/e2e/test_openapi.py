@@ -254,7 +254,7 @@ def test_whatever_the_description_says_is_answered_as_it_says(shared_server, api
                 if answer.json and "id" in answer.json and answer.status == 201:
                     maker.ids = (maker.ids + [answer.json["id"]])[-20:]
                 jobs = (answer.json or {}).get("jobs", [])
-                for job in jobs if isinstance(jobs, list) else []:  # COUNT has their number there
+                for job in jobs if isinstance(jobs, list) else []:  # else it is COUNT's number
                     if isinstance(job, dict) and "token" in job:
                         maker.ids = (maker.ids + [job["id"]])[-20:]
                         maker.held = (maker.held + [(job["id"], job["token"])])[-20:]

@@ -88,6 +88,23 @@ void censuses_leave(struct engine *e, const struct job *j);
 void censuses_free(struct engine *e);
 uint64_t censuses_bytes(const struct engine *e);
 
+/* ---- sorted.c: the jobs that pages in order of time have met ---- */
+
+/* Whether a job at this point would be in the page. */
+bool sorted_wants(const struct sorted *s, struct cold_point p);
+/* A job of the page that passes its filter. If there is no memory for it, the page has failed. */
+void sorted_add(const struct engine *e, struct sorted *s, const struct job *j, size_t payload_len);
+/* A job in memory, which may be of the page. */
+void sorted_meet(const struct engine *e, struct sorted *s, const struct job *j);
+struct cold_point sorted_last(const struct sorted *s); /* of its jobs, of which there are some */
+/* Nothing behind this point is in the page. */
+void sorted_bound(struct sorted *s, struct cold_point p);
+
+/* The memory of a job that was fed is freed. */
+void sorts_leave(struct engine *e, const struct job *j);
+void sorts_free(struct engine *e);
+uint64_t sorts_bytes(const struct engine *e);
+
 /* Numbers of walks go in a circle; 0 is before all. */
 static inline bool walk_is_since(uint32_t mark, uint32_t walk)
 {

@@ -57,6 +57,8 @@ struct cold {
     bool load_turn;
     struct list censuses;  /* those under way */
     struct census *census; /* of the request that answered COLD last; NULL: it has none */
+    struct list sorts;     /* sorted pages under way */
+    struct sorted *sorted; /* as `census` */
 };
 
 #endif

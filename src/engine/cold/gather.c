@@ -494,6 +494,7 @@ bool batch_bury(struct engine *e, int *budget)
         e->place.batch.buried++;
         struct job *j = container_of(e->place.batch.jobs.next, struct job, timer.link);
         censuses_leave(e, j);
+        sorts_leave(e, j);
         job_leave(e, j);
     }
     for (; *budget > 0 && !list_empty(&e->place.batch.past_jobs); --*budget)

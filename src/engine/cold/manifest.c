@@ -309,7 +309,7 @@ bool cold_counts(const struct engine *e, struct str key, uint32_t number)
 void manifest_init(struct engine *e)
 {
     lists_init(&e->cold.runs, &e->cold.gone, &e->place.closed, &e->cold.grave_list,
-               &e->cold.censuses);
+               &e->cold.censuses, &e->cold.sorts);
     table_init(&e->cold.graves, table_entry_hash);
     e->cold.next_file = 1;
     e->cold.next_grave = 1;
@@ -319,6 +319,7 @@ void manifest_init(struct engine *e)
 void manifest_free(struct engine *e)
 {
     censuses_free(e);
+    sorts_free(e);
     list_splice(&e->cold.gone, &e->cold.runs);
     while (!list_empty(&e->cold.gone))
         engine_run_forget(e, container_of(e->cold.gone.next, struct cold_run, link));

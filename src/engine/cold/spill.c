@@ -168,6 +168,6 @@ uint64_t engine_memory(const struct engine *e)
             e->cold.graves.buckets + e->place.asides.by_lane.buckets) *
                sizeof(struct table_node *) +
            e->place.batch.stale.cap + e->place.batch.hints.cap + censuses_bytes(e) +
-           e->pulses.running.chunk.cap + e->pulses.running.step.cap + e->pulses.ending.chunk.cap +
-           e->pulses.ending.step.cap;
+           sorts_bytes(e) + e->pulses.running.chunk.cap + e->pulses.running.step.cap +
+           e->pulses.ending.chunk.cap + e->pulses.ending.step.cap;
 }

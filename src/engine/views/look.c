@@ -519,6 +519,8 @@ int engine_list(struct engine *e, const struct list_filter *f,
                 int (*fn)(void *arg, const struct job_view *v), void *arg,
                 struct list_cursor *cursor)
 {
+    if (cursor->more && cursor->phase > LIST_LOADED)
+        return BELFRY_INVALID;
     if (!cursor->more)
         *cursor = (struct list_cursor){ .walk = walk_begin(e),
                                         .since = walk_newest(e),

@@ -5,12 +5,7 @@
 
 #include "engine/engine_data.h"
 #include "engine/explanation.h"
-
-/* ---- filter.c ---- */
-
-/* The states of a filter as bits. */
-unsigned filter_states(const struct list_filter *f);
-bool job_passes(const struct engine *e, const struct list_filter *f, const struct job *j);
+#include "engine/place/filter.h"
 
 /* ---- ahead.c: who goes before a job ---- */
 

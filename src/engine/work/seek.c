@@ -79,7 +79,7 @@ int engine_answer(struct engine *e, struct cold_answer *a)
         a->n = n;
     }
     /* A job may have come to memory and gone to its place again, changed. */
-    if (a->moves == e->cold.moves || a->want->kind == WANT_CENSUS)
+    if (a->moves == e->cold.moves || a->want->kind == WANT_CENSUS || a->want->kind == WANT_SORTED)
         return 0;
     e->cold.answer = NULL;
     return BELFRY_COLD;

@@ -50,6 +50,8 @@ static void a_walk_on_disk_carries_its_key(void **state)
                                        .key = "D\0\xff" },
                 "0-0-0-0-1-17-9-2-4400ff");
     assert_text(&(struct list_cursor){ .phase = LIST_DISK }, "0-0-0-0-1-0-0-0");
+    assert_text(&(struct list_cursor){ .phase = LIST_SORTED, .due_ms = 5, .seq = 7 },
+                "0-0-5-7-3-0-0-0");
     assert_text(&(struct list_cursor){ .phase = LIST_LOADED, .stripe = 1, .walk = UINT32_MAX },
                 "0-1-0-0-2-4294967295-0-0");
 }
@@ -96,7 +98,7 @@ static void what_no_page_gave_is_refused(void **state)
         "0-0-0-0-1",
         "0-0-0-0-1-0",
         "0-0-0-0-1-0-0",
-        "0-0-0-0-3-0-0-0", /* phases */
+        "0-0-0-0-4-0-0-0", /* phases */
         "0-0-0-0-1-4294967296-0-0",
         "0-0-0-0-1-0-4294967296-0",
         "0-0-0-0-1-0-0-18446744073709551616",

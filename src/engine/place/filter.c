@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a job is among those that LIST or BULK asks for. */
+#include "engine/place/filter.h"
+
 #include "engine/place/job.h"
 #include "engine/place/queue.h"
-#include "engine/views/look.h"
 #include "record/attempts.h"
 #include "record/errorgroup.h"
 #include "record/opts.h"
