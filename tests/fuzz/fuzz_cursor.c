@@ -10,7 +10,7 @@ static void check_text(struct str text)
     char again[CURSOR_TEXT];
     if (!cursor_parse(text, &c))
         return;
-    CHECK(c.more && c.phase <= LIST_LOADED && c.key_len <= sizeof(c.key) && c.due_ms >= 0);
+    CHECK(c.more && c.phase <= LIST_SORTED && c.key_len <= sizeof(c.key) && c.due_ms >= 0);
     CHECK(str_eq((struct str){ again, cursor_format(&c, again) }, text));
 }
 
@@ -19,7 +19,7 @@ static void check_number(const uint8_t *data, size_t size)
     struct list_cursor c = { .more = true }, again;
     char text[CURSOR_TEXT];
     size_t len = size - 42 < sizeof(c.key) ? size - 42 : sizeof(c.key);
-    c.phase = data[0] % (LIST_LOADED + 1);
+    c.phase = data[0] % (LIST_SORTED + 1);
     c.stripes_log2 = data[1];
     memcpy(&c.stripe, data + 2, 8);
     memcpy(&c.due_ms, data + 10, 8);

@@ -183,6 +183,7 @@ static void a_tenant_waits_as_much_as_its_share_of_memory_allows(void **state)
 
     (void)state;
     memory_bytes = UINT64_C(64) << 20;
+    teardown(NULL);
     start(0);
     mine = schedule("a@q");
     others = schedule("b@q");
